@@ -226,7 +226,11 @@ fn tex_13_a_task_is_resumed_by_another_connection() {
         let kept = TaskRef::from_json(&kept.to_json()).unwrap();
         let mut stage = Stage::new(revision, slow(revision));
         let call = stage.client.resume(&kept).unwrap();
-        assert_eq!(text(&stage.client.wait(call).unwrap()), "done");
+        let mut told = Vec::new();
+        let result = stage.client.wait_with_progress(call, |step| told.push(numbers(step)));
+        assert_eq!(text(&result.unwrap()), "done");
+        assert_eq!(told, [("step 1".into(), 1, Some(2)), ("step 2".into(), 2, Some(2))]);
+        assert_eq!(*stage.reports.lock().unwrap(), ["true step 1", "true step 2"]);
         assert_eq!(stage.methods()[0], "tasks/get");
         let other = if revision == D { E } else { D };
         let mut stage = Stage::new(other, slow(other));
@@ -234,27 +238,6 @@ fn tex_13_a_task_is_resumed_by_another_connection() {
             stage.client.resume(&kept),
             Err(Error::Call { error: CallError::OtherServer, .. })
         ));
-    }
-}
-
-#[test]
-fn the_state_of_a_task_has_numbers_also_where_it_is_resumed() {
-    for revision in [D, E] {
-        let mut stage = Stage::new(revision, slow(revision));
-        let call = stage.client.call_tool_as_task("slow", &RawJson::EMPTY, None).unwrap();
-        let kept = stage.client.detach(call).unwrap().unwrap();
-        for kept in [None, Some(kept)] {
-            let mut stage = Stage::new(revision, slow(revision));
-            let call = match &kept {
-                Some(kept) => stage.client.resume(kept).unwrap(),
-                None => stage.client.call_tool_as_task("slow", &RawJson::EMPTY, None).unwrap(),
-            };
-            let mut told = Vec::new();
-            let result = stage.client.wait_with_progress(call, |step| told.push(numbers(step)));
-            assert_eq!(text(&result.unwrap()), "done");
-            assert_eq!(told, [("step 1".into(), 1, Some(2)), ("step 2".into(), 2, Some(2))]);
-            assert_eq!(*stage.reports.lock().unwrap(), ["true step 1", "true step 2"]);
-        }
     }
 }
 

@@ -2,18 +2,18 @@
 //! tokio. `cargo test --no-default-features --features http --test any_runtime` builds neither.
 
 mod by_hand;
+#[path = "../asynchronous/door.rs"]
+mod door;
 #[path = "../asynchronous/pipe.rs"]
 mod pipe;
 
-use std::collections::VecDeque;
 use std::future::{Future, pending};
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
-use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use futures_lite::future;
 use mcp_sansio::types::{CallToolParams, Implementation, TextResult, Tool};
 use mcp_sansio::{
     CallOptions, Catalog, ClientConfig, ClientFeatures, Era, Progress, RawJson, ServerConfig,
@@ -22,9 +22,10 @@ use mcp_sansio::{
 use mcp_sansio_adapters::asynchronous::client::http::{Dial, HttpTransport};
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, Transport};
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
-use mcp_sansio_adapters::asynchronous::{self, Accepted, App, Context, HandlerResult, Listener};
+use mcp_sansio_adapters::asynchronous::{self, App, Context, HandlerResult};
 
-use by_hand::{Executor, calls, first, now, sleep};
+use by_hand::{Executor, calls, now, sleep};
+use door::Door;
 use pipe::{Pipe, pipe};
 
 static SERVER: ServerConfig<'_> =
@@ -51,35 +52,11 @@ async fn handle(ctx: Context) -> HandlerResult {
     ctx.reply(&TextResult::new("tea"))
 }
 
-/// Connections that wait to be accepted.
-#[derive(Clone, Default)]
-struct Door(Arc<Mutex<(VecDeque<Pipe>, Option<Waker>)>>);
-
-impl Door {
-    fn enter(&self) -> Pipe {
-        let (ours, theirs) = pipe(256, 64);
-        let mut state = self.0.lock().unwrap();
-        state.0.push_back(theirs);
-        if let Some(waker) = state.1.take() {
-            waker.wake();
-        }
-        ours
-    }
-}
-
-impl Listener for Door {
-    type Stream = Pipe;
-
-    fn poll_accept(&self, cx: &mut TaskContext<'_>) -> Poll<io::Result<Accepted<Pipe>>> {
-        let mut state = self.0.lock().unwrap();
-        match state.0.pop_front() {
-            Some(stream) => Poll::Ready(Ok((stream, None))),
-            None => {
-                state.1 = Some(cx.waker().clone());
-                Poll::Pending
-            }
-        }
-    }
+/// Returns the client's end of a stream that waits to be accepted.
+fn enter(door: &Door<Pipe>) -> Pipe {
+    let (ours, theirs) = pipe(256, 64);
+    door.enter(theirs, None);
+    ours
 }
 
 /// Calls that take time, wait for each other or are given up, by the clock made by hand.
@@ -109,15 +86,17 @@ async fn visit(client: Client) {
     let call = async |name| {
         client.request("tools/call", &CallToolParams::new(name), options).await.is_ok()
     };
-    let brewed = first(call("brew"), call("stall"));
+    let brewed = future::or(call("brew"), call("stall"));
     assert!(brewed.await);
     assert_eq!(now() - begun, 3 * MINUTE);
 }
 
 /// Serves, connects in both eras, visits, and shuts down. Half an hour passes in less than a
 /// minute.
-fn check<F, T>(serve: impl FnOnce(Rc<Shop>, Door) -> F, transport: impl Fn(Door) -> T + 'static)
-where
+fn check<F, T>(
+    serve: impl FnOnce(Rc<Shop>, Door<Pipe>) -> F,
+    transport: impl Fn(Door<Pipe>) -> T + 'static,
+) where
     F: Future<Output = io::Result<()>> + 'static,
     T: Transport + 'static,
     asynchronous::client::Connection<T>: Future,
@@ -148,15 +127,16 @@ type Shop = App<Handler>;
 
 #[test]
 fn streams_are_served_and_connected_to() {
-    let serve = |app: Rc<Shop>, door| async move { asynchronous::serve(app, &door).await };
-    check(serve, |door| door.enter());
+    let serve =
+        |app: Rc<Shop>, door: Door<Pipe>| async move { asynchronous::serve(app, &door).await };
+    check(serve, |door| enter(&door));
 }
 
 #[test]
 fn http_is_served_and_connected_to() {
     let serve = |app, door| http::serve(app, door, HttpOptions::new());
     check(serve, |door| {
-        let connect = move |_: Dial| std::future::ready(Ok(door.enter()));
+        let connect = move |_: Dial| std::future::ready(Ok(enter(&door)));
         HttpTransport::with_connector("http://127.0.0.1:8000/mcp", connect).unwrap()
     });
 }

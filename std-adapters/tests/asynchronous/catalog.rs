@@ -6,7 +6,7 @@ use mcp_sansio_adapters::SharedCatalog;
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits};
 use serde_json::{Value, json};
 
-use crate::client::{WIDE, call, legacy, modern, talk};
+use crate::client::{WIDE, call, in_session, legacy, modern, talk};
 use crate::{CATALOG, CONFIG};
 
 const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
@@ -21,8 +21,7 @@ async fn name(ctx: Context) -> HandlerResult {
 fn both_eras_are_told_once_of_each_update() {
     let catalog = SharedCatalog::new(&CATALOG);
     let app = App::new(&CONFIG, name).catalog(&catalog);
-    talk(&app, WIDE, async |mut client| {
-        client.initialize().await;
+    in_session(&app, WIDE, async |mut client| {
         let listen = json!({"notifications": {"toolsListChanged": true}});
         client.ask(&modern(1, "subscriptions/listen", listen)).await;
         for tool in ["first", "second"] {

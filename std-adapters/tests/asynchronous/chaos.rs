@@ -5,18 +5,14 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures_lite::future;
-use mcp_sansio::types::{
-    ElicitParams, Field, InputRequest, RequestedSchema, StringSchema, TextResult,
-};
+use mcp_sansio::types::TextResult;
 use mcp_sansio::{OrToolError as _, Progress, RawJson};
-use mcp_sansio_adapters::asynchronous::{App, ConnectionEnd, Context, HandlerResult, Limits};
+use mcp_sansio_adapters::asynchronous::{ConnectionEnd, Context, HandlerResult, Limits};
 use serde_json::{Value, json};
 
-use crate::client::{call, cancel, legacy, talk};
-use crate::{CATALOG, CONFIG};
-
-const FORM: RequestedSchema<'_> =
-    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+use crate::client::{call, cancel, filled_in, form, in_session, legacy};
+use crate::random::Random;
+use crate::serving;
 
 /// Performs the operations in the arguments of the call.
 async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> HandlerResult {
@@ -36,7 +32,7 @@ async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> HandlerResult {
         future::yield_now().await;
     }
     let long = "?".repeat(usize::try_from(number("question")).or_arguments()?);
-    let question = || InputRequest::Elicit(ElicitParams::form(&long, FORM));
+    let question = || form(&long);
     match number("asks") {
         0 => {}
         1 => drop(tool.request_input("a", question()).await?),
@@ -60,14 +56,12 @@ fn each_request_gets_one_response_or_was_cancelled() {
     for seed in 1..=SEEDS {
         let alive = Rc::new(Cell::new(0));
         let handler_alive = alive.clone();
-        let app = App::new(&CONFIG, move |ctx| obey(ctx, handler_alive.clone()))
-            .catalog(&CATALOG)
+        let app = serving(move |ctx| obey(ctx, handler_alive.clone()))
             .limits(Limits { max_pending: 1024, ..Limits::new() });
-        let mut chance = Chance(seed);
+        let mut chance = Random(seed);
         let sizes =
             ([9, 64, 1024, 4096, 100_000][chance.below(5)], [7, 100, 100_000][chance.below(3)]);
-        let ((), end) = talk(&app, sizes, async |mut client| {
-            client.initialize().await;
+        let ((), end) = in_session(&app, sizes, async |mut client| {
             let (mut open, mut cancelled) = (BTreeSet::new(), BTreeSet::new());
             let mut next_id = 1..41;
             loop {
@@ -99,11 +93,10 @@ fn each_request_gets_one_response_or_was_cancelled() {
                         let message = client.next().await;
                         receive(&message, &mut open, &mut cancelled);
                         if message["method"] == "elicitation/create" {
-                            let accepted = json!({"action": "accept", "content": {"name": "x"}});
                             let answer = if chance.below(4) == 0 {
                                 json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -1, "message": "no"}})
                             } else {
-                                json!({"jsonrpc": "2.0", "id": message["id"], "result": accepted})
+                                json!({"jsonrpc": "2.0", "id": message["id"], "result": filled_in("x")})
                             };
                             client.send(&answer).await;
                         }
@@ -134,18 +127,6 @@ fn receive(message: &Value, open: &mut BTreeSet<u32>, cancelled: &mut BTreeSet<u
     let id = u32::try_from(message["id"].as_u64().unwrap_or_else(|| panic!("{message}"))).unwrap();
     // A cancelled request may have a response, but not two.
     assert!(open.remove(&id) || cancelled.remove(&id), "{message}");
-}
-
-/// Pseudo-random numbers (xorshift), the same for the same seed.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % limit
-    }
 }
 
 /// Enough to use each size of the pipe a few times.

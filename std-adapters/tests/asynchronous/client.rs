@@ -1,9 +1,12 @@
 //! A client that writes and reads lines, and the applications that it tests.
 
 use std::future::Future;
-use std::ops::Deref;
 
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
+use mcp_sansio::types::{
+    ElicitParams, ElicitResult, Field, InputRequest, RequestedSchema, StringSchema,
+};
+use mcp_sansio::{OwnedInputResponse, RawJson, ToolError};
 use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, HandlerResult};
 use serde_json::{Value, json};
 
@@ -63,6 +66,11 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
         self.next().await
     }
 
+    /// Responds to a request of the server.
+    pub(crate) async fn respond(&mut self, request: &Value, result: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "id": request["id"], "result": result})).await;
+    }
+
     /// `initialize` at 2025-11-25, with all capabilities for input requests.
     pub(crate) async fn initialize(&mut self) {
         let capabilities = json!({"elicitation": {}, "sampling": {}, "roots": {}});
@@ -77,21 +85,79 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
 
 /// Runs a client against one connection of the application, in virtual time. Returns how the
 /// connection ended.
-pub(crate) fn talk<A, H, F, T>(
-    app: A,
+pub(crate) fn talk<F: Future<Output = HandlerResult>, T>(
+    app: &App<impl Fn(Context) -> F>,
     (capacity, chunk): (usize, usize),
     client: impl AsyncFnOnce(Client<Pipe>) -> T,
-) -> (T, ConnectionEnd)
-where
-    A: Deref<Target = App<H>> + Unpin,
-    H: Fn(Context) -> F,
-    F: Future<Output = HandlerResult>,
-{
+) -> (T, ConnectionEnd) {
     let (server, end) = pipe(capacity, chunk);
     let connection = Connection::new(app, server);
     let both = future::zip(client(Client::new(end)), connection);
     let (output, ended) = super::virtual_time::block_on(both);
     (output, ended.unwrap())
+}
+
+/// As [`talk`], with a client that has opened a session of 2025-11-25.
+pub(crate) fn in_session<F: Future<Output = HandlerResult>, T>(
+    app: &App<impl Fn(Context) -> F>,
+    sizes: (usize, usize),
+    client: impl AsyncFnOnce(Client<Pipe>) -> T,
+) -> (T, ConnectionEnd) {
+    talk(app, sizes, async |mut opened| {
+        opened.initialize().await;
+        client(opened).await
+    })
+}
+
+/// Calls the tool `ask`, and answers what it asks. Returns the last response, and the keys of the
+/// requests of each round.
+pub(crate) fn converse<F: Future<Output = HandlerResult>>(
+    app: &App<impl Fn(Context) -> F>,
+    sizes: (usize, usize),
+    is_modern: bool,
+    mut answer: impl FnMut(&Value) -> Value,
+) -> (Value, Vec<String>) {
+    let conversation = async |mut client: Client<Pipe>| {
+        let mut rounds = Vec::new();
+        if !is_modern {
+            client.initialize().await;
+            client.send(&legacy_call(1, "ask")).await;
+            loop {
+                let message = client.next().await;
+                if message["method"].is_null() {
+                    return (message, rounds);
+                }
+                client.respond(&message, answer(&message)).await;
+            }
+        }
+        let mut params = json!({"name": "ask"});
+        loop {
+            let id = u32::try_from(rounds.len()).unwrap() + 1;
+            let response = client.ask(&modern(id, "tools/call", params)).await;
+            let Some(asked) = response["result"]["inputRequests"].as_object() else {
+                return (response, rounds);
+            };
+            rounds.push(asked.keys().cloned().collect::<Vec<_>>().join(" "));
+            let answers: Value =
+                asked.iter().map(|(key, question)| (key.clone(), answer(question))).collect();
+            params = json!({"name": "ask", "inputResponses": answers});
+            // The client sends the state back, if there is one, and never repeats responses.
+            if let Some(state) = response["result"].get("requestState") {
+                params["requestState"] = state.clone();
+            }
+        }
+    };
+    talk(app, sizes, conversation).0
+}
+
+/// Returns `1 text`, `1 error -32603`, or the whole of another message.
+pub(crate) fn short(message: &Value) -> String {
+    let id = &message["id"];
+    match (&message["error"]["code"], &message["result"]["content"][0]["text"]) {
+        (Value::Number(code), _) => format!("{id} error {code}"),
+        (_, Value::String(text)) => format!("{id} {text}"),
+        _ => message.to_string(),
+    }
 }
 
 /// A modern request, with all capabilities for input requests.
@@ -112,8 +178,33 @@ pub(crate) fn legacy(id: u32, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
+/// A call of a tool of 2025-11-25.
+pub(crate) fn legacy_call(id: u32, tool: &str) -> Value {
+    legacy(id, "tools/call", json!({"name": tool}))
+}
+
 pub(crate) fn cancel(id: u32) -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+}
+
+const FORM: RequestedSchema<'_> =
+    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+
+/// A form with a name.
+pub(crate) fn form(message: &str) -> InputRequest<'_> {
+    InputRequest::Elicit(ElicitParams::form(message, FORM))
+}
+
+/// What a person fills into a [`form`].
+pub(crate) fn filled_in(name: &str) -> Value {
+    json!({"action": "accept", "content": {"name": name}})
+}
+
+/// Returns what was filled into a [`form`].
+pub(crate) fn name(answer: &OwnedInputResponse) -> Result<String, ToolError<'static>> {
+    let content = answer.to::<ElicitResult<'_>>()?.content.ok_or("declined")?;
+    let name = content.get("name").and_then(RawJson::as_string);
+    Ok(name.ok_or(ToolError::invalid_input_response("no name"))?.to_string())
 }
 
 /// Buffer size that never delays a test.

@@ -2,11 +2,11 @@
 
 use mcp_sansio::typed::{Input, Output};
 use mcp_sansio::types::{InputRequest, Text, TextResult};
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
+use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
 use serde_json::{Value, json};
 
-use crate::client::{WIDE, legacy, modern, talk};
-use crate::{CATALOG, CONFIG};
+use crate::client::{WIDE, converse, modern, talk};
+use crate::serving;
 
 #[derive(Input)]
 struct Guest<'a> {
@@ -47,38 +47,10 @@ async fn invite(ctx: Context) -> HandlerResult {
 
 /// Plays the conversation with these responses. Returns the last response of the server.
 fn play(is_modern: bool, answers: &[Value]) -> Value {
-    let app = App::new(&CONFIG, invite).catalog(&CATALOG);
-    let (last, _) = talk(&app, WIDE, async move |mut client| {
-        let mut answers = answers.iter();
-        if !is_modern {
-            client.initialize().await;
-            client.send(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
-            loop {
-                let message = client.next().await;
-                let Some("elicitation/create") = message["method"].as_str() else { return message };
-                let answer = answers.next().expect("more is asked than there are answers");
-                let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": answer});
-                client.send(&answer).await;
-            }
-        }
-        let mut params = json!({"name": "ask"});
-        let mut id = 0;
-        loop {
-            id += 1;
-            let response = client.ask(&modern(id, "tools/call", params)).await;
-            let Some(requests) = response["result"]["inputRequests"].as_object() else {
-                return response;
-            };
-            let key = requests.keys().next().unwrap();
-            let answer = answers.next().expect("more is asked than there are answers");
-            params = json!({
-                "name": "ask",
-                "inputResponses": {key: answer},
-                "requestState": response["result"]["requestState"],
-            });
-        }
-    });
-    last
+    let app = serving(invite);
+    let mut answers = answers.iter();
+    let next = |_: &Value| answers.next().expect("more is asked than there are answers").clone();
+    converse(&app, WIDE, is_modern, next).0
 }
 
 fn accept(content: Value) -> Value {
@@ -111,7 +83,7 @@ fn what_does_not_fit_the_form_fails_the_tool_or_in_2026_07_28_the_request() {
 
 #[test]
 fn state_that_does_not_fit_is_refused() {
-    let app = App::new(&CONFIG, invite).catalog(&CATALOG);
+    let app = serving(invite);
     talk(&app, WIDE, async |mut client| {
         for (id, kept) in
             [(1, r#"{\"number\":-1}"#), (2, "x"), (3, "{}"), (4, r#"{\"number\":1,\"more\":2}"#)]

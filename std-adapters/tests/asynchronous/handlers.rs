@@ -17,10 +17,12 @@ use mcp_sansio_adapters::asynchronous::{
 };
 use serde_json::{Value, json};
 
-use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
+use crate::client::{
+    Client, WIDE, call, cancel, in_session, legacy, legacy_call, modern, short, talk,
+};
 use crate::pipe::pipe;
 use crate::virtual_time;
-use crate::{CATALOG, CONFIG};
+use crate::{CATALOG, CONFIG, serving};
 
 /// Returns the argument.
 async fn echo(ctx: Context) -> HandlerResult {
@@ -69,10 +71,6 @@ fn tool_17_a_handler_that_does_not_read_the_enum_gets_no_invalid_arguments_eithe
         Wait { seconds: u8 },
     }
     static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
-    async fn by_request(ctx: Context) -> HandlerResult {
-        assert!(ctx.request()?.arguments().get("seconds").is_some());
-        ctx.reply(&TextResult::new("ran"))
-    }
     async fn as_enum(ctx: Context) -> HandlerResult {
         let Call::Wait { seconds } = ctx.call()?;
         assert_eq!(
@@ -84,7 +82,7 @@ fn tool_17_a_handler_that_does_not_read_the_enum_gets_no_invalid_arguments_eithe
     async fn without(ctx: Context) -> HandlerResult {
         ctx.reply(&TextResult::new("ran"))
     }
-    let handlers = [boxed(by_request), boxed(as_enum), boxed(without)];
+    let handlers = [boxed(as_enum), boxed(without)];
     for handler in handlers {
         let app = App::new(&CONFIG, handler).catalog(&CATALOG);
         talk(&app, WIDE, async move |mut client| {
@@ -101,22 +99,6 @@ fn tool_17_a_handler_that_does_not_read_the_enum_gets_no_invalid_arguments_eithe
                 assert_eq!(answer["result"]["content"][0]["text"], said);
             }
         });
-    }
-}
-
-/// Counts its instances.
-struct Guard(Rc<Cell<u32>>);
-
-impl Guard {
-    fn new(count: &Rc<Cell<u32>>) -> Self {
-        count.set(count.get() + 1);
-        Self(count.clone())
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
     }
 }
 
@@ -137,9 +119,8 @@ fn b9_the_error_for_an_invalid_result_names_the_missing_member() {
             _ => ctx.reply(&Json(json!({"content": []}))),
         }
     }
-    let app = App::new(&CONFIG, wrong).catalog(&CATALOG);
-    let ((), end) = talk(&app, WIDE, async move |mut client| {
-        client.initialize().await;
+    let app = serving(wrong);
+    let ((), end) = in_session(&app, WIDE, async move |mut client| {
         for (id, text) in [(1, "text"), (2, "number"), (3, "rows")] {
             let answer = client.ask(&call(id, "echo", json!({"text": text}))).await;
             let needed = r#"The handler's result is not a JSON object with the member "content", which this method requires"#;
@@ -152,34 +133,32 @@ fn b9_the_error_for_an_invalid_result_names_the_missing_member() {
 
 #[test]
 fn canc_04_canc_05_canc_17_cancellation_drops_the_future_and_sends_no_response() {
-    let alive = Rc::new(Cell::new(0));
-    let app = App::new(&CONFIG, |_: Context| {
-        let guard = Guard::new(&alive);
+    let alive = Rc::new(());
+    let app = serving(|_: Context| {
+        let held = alive.clone();
         async move {
-            let _guard = guard;
+            let _held = held;
             pending().await
         }
-    })
-    .catalog(&CATALOG);
-    talk(&app, WIDE, async |mut client| {
-        client.initialize().await;
+    });
+    in_session(&app, WIDE, async |mut client| {
         client.send(&call(1, "wait", json!({}))).await;
         client.send(&call(2, "wait", json!({}))).await;
         client.ask(&legacy(3, "ping", json!({}))).await;
-        assert_eq!(alive.get(), 2);
+        assert_eq!(Rc::strong_count(&alive), 3);
         client.send(&cancel(1)).await;
         // The next message is not a response to the cancelled request.
         assert_eq!(client.ask(&legacy(4, "ping", json!({}))).await["id"], 4);
-        assert_eq!(alive.get(), 1);
+        assert_eq!(Rc::strong_count(&alive), 2);
     });
-    assert_eq!(alive.get(), 0, "the end of the connection drops the rest");
+    assert_eq!(Rc::strong_count(&alive), 1, "the end of the connection drops the rest");
 }
 
 #[test]
 fn a_handler_is_dropped_at_its_end_and_polled_only_when_it_is_woken() {
     let polls = Rc::new(Cell::new(0));
     let (release, gate) = smol::channel::bounded::<()>(1);
-    let app = App::new(&CONFIG, |ctx: Context| {
+    let app = serving(|ctx: Context| {
         let (polls, gate) = (polls.clone(), gate.clone());
         async move {
             let mut wait = std::pin::pin!(gate.recv());
@@ -191,10 +170,8 @@ fn a_handler_is_dropped_at_its_end_and_polled_only_when_it_is_woken() {
             .or_internal()?;
             ctx.reply(&TextResult::new("done"))
         }
-    })
-    .catalog(&CATALOG);
-    talk(&app, WIDE, async |mut client| {
-        client.initialize().await;
+    });
+    in_session(&app, WIDE, async |mut client| {
         client.send(&call(1, "wait", json!({}))).await;
         for id in 2..50 {
             client.ask(&legacy(id, "ping", json!({}))).await;
@@ -208,28 +185,24 @@ fn a_handler_is_dropped_at_its_end_and_polled_only_when_it_is_woken() {
 
 #[test]
 fn handlers_can_log_and_detect_that_their_request_has_ended() {
-    let app = App::new(&CONFIG, |ctx: Context| async move {
+    let app = serving(|ctx: Context| async move {
         ctx.tool(&ctx.request()?).log(&LogMessage::new(LoggingLevel::Error, "said")).await?;
         assert!(!ctx.is_gone());
         ctx.reply(&TextResult::new("logged"))
-    })
-    .catalog(&CATALOG);
-    talk(&app, WIDE, async move |mut client| {
-        client.initialize().await;
-        client.send(&legacy(1, "tools/call", json!({"name": "echo"}))).await;
+    });
+    in_session(&app, WIDE, async move |mut client| {
+        client.send(&legacy_call(1, "echo")).await;
         assert_eq!(client.next().await["params"]["data"], "said");
         assert_eq!(client.next().await["id"], 1);
     });
 
     // On a thread, where it is not dropped.
     let (sender, context) = smol::channel::bounded(1);
-    let app = App::new(&CONFIG, move |ctx: Context| {
+    let app = serving(move |ctx: Context| {
         sender.try_send(ctx).unwrap();
         pending()
-    })
-    .catalog(&CATALOG);
-    talk(&app, WIDE, async move |mut client| {
-        client.initialize().await;
+    });
+    in_session(&app, WIDE, async move |mut client| {
         client.send(&call(1, "wait", json!({}))).await;
         let ctx = context.recv().await.unwrap();
         assert!(!ctx.is_gone());
@@ -266,13 +239,12 @@ fn without_a_catalog_the_handler_is_called_for_everything() {
 
 #[test]
 fn changes_reach_the_subscribers_of_all_connections_and_once() {
-    let app = App::new(&CONFIG, |ctx: Context| async move {
+    let app = serving(|ctx: Context| async move {
         ctx.broadcaster().publish(Change::resource("test://r"));
         ctx.broadcaster().publish(Change::resource("test://r"));
         ctx.broadcaster().publish(Change::tools());
         ctx.reply(&TextResult::new("changed"))
-    })
-    .catalog(&CATALOG);
+    });
     let ((one, one_end), (two, two_end)) = (pipe(64, 64), pipe(5, 3));
     let clients = async {
         let (mut one, mut two) = (Client::new(one_end), Client::new(two_end));
@@ -304,7 +276,7 @@ fn changes_reach_the_subscribers_of_all_connections_and_once() {
 #[test]
 fn connections_are_send_when_their_handlers_are() {
     fn assert_send<T: Send + 'static>(_: &T) {}
-    let app = Arc::new(App::new(&CONFIG, echo).catalog(&CATALOG));
+    let app = Arc::new(serving(echo));
     assert_send(&Connection::new(app, pipe(1, 1).0));
     // Not `Send`.
     let count = Rc::new(Cell::new(0));
@@ -383,10 +355,9 @@ fn a_tool_that_is_not_async_sends_what_there_is_room_for() {
     let hasty = Mutex::new(Hasty);
     let app = App::new(&CONFIG, async |ctx: Context| ctx.call_tool(&hasty).await);
     let app = app.catalog(&CATALOG).limits(Limits { max_pending: 1024, ..Limits::new() });
-    talk(&app, WIDE, async |mut client| {
-        client.initialize().await;
+    in_session(&app, WIDE, async |mut client| {
         client.ask(&legacy(1, "resources/subscribe", json!({"uri": "test://r"}))).await;
-        client.send(&legacy(2, "tools/call", json!({"name": "wait"}))).await;
+        client.send(&legacy_call(2, "wait")).await;
         let mut lines = 0;
         let refused = loop {
             let message = client.next().await;
@@ -395,10 +366,10 @@ fn a_tool_that_is_not_async_sends_what_there_is_room_for() {
             }
             lines += 1;
         };
-        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(2), &json!(-32603)));
+        assert_eq!(short(&refused), "2 error -32603");
         assert!((1..3).contains(&lines), "{lines}");
         // Nothing waits for the lines that had no room.
-        client.send(&legacy(3, "tools/call", json!({"name": "change"}))).await;
+        client.send(&legacy_call(3, "change")).await;
         let mut told = [client.next().await, client.next().await];
         told.sort_by_key(|message| message["id"].is_number());
         assert_eq!(told[0]["method"], "notifications/resources/updated");

@@ -1,4 +1,4 @@
-//! A server's end of a stream that never pauses, never reads, or drips. It counts its steps.
+//! An end of a stream that never pauses, never reads, or drips. It counts what is done with it.
 
 use std::io;
 use std::pin::Pin;
@@ -11,63 +11,79 @@ use futures_lite::{AsyncRead, AsyncWrite};
 
 use crate::virtual_time;
 
-/// Five thousand of them are the time limits of the tests.
-const STEP: Duration = Duration::from_micros(10);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    /// Maximum number of bytes of a read, or none at all.
+    says: usize,
+    /// Maximum number of bytes of a write, or none at all.
+    takes: usize,
+    /// Whether it makes each other read wait.
+    pauses: bool,
+    /// Time that passes with each step: a peer that never pauses leaves no other for it. Five
+    /// thousand of them are the time limits of the tests.
+    step: Option<Duration>,
+}
+
+const STEP: Option<Duration> = Some(Duration::from_micros(10));
+
+#[allow(dead_code, reason = "not all tests need all")]
+impl Manner {
+    pub(crate) const NEVER_PAUSES: Self = Self { says: 1024, takes: 1, pauses: false, step: STEP };
+    pub(crate) const NEVER_READS: Self = Self { says: 0, takes: 0, ..Self::NEVER_PAUSES };
+    pub(crate) const DRIPS: Self = Self { says: 1, pauses: true, ..Self::NEVER_PAUSES };
+    pub(crate) const DRIPS_ON: Self = Self { says: 1, takes: 1, ..Self::FLOODS };
+    pub(crate) const FLOODS: Self =
+        Self { says: usize::MAX, takes: usize::MAX, pauses: false, step: None };
+    pub(crate) const FLOODS_DEAF: Self = Self { takes: 0, ..Self::FLOODS };
+    pub(crate) const ALL: [Self; 3] = [Self::NEVER_PAUSES, Self::NEVER_READS, Self::DRIPS];
+}
+
+/// Number of reads, of writes, and of lines that were written.
+#[derive(Default)]
+pub(crate) struct Counts([AtomicUsize; 3]);
+
+#[allow(dead_code, reason = "not all tests need all")]
+impl Counts {
+    /// Returns the number of reads and writes.
+    pub(crate) fn steps(&self) -> usize {
+        self.0[..2].iter().map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Returns the counts since the last call.
+    pub(crate) fn take(&self) -> [usize; 3] {
+        self.0.each_ref().map(|count| count.swap(0, Ordering::Relaxed))
+    }
+
+    fn add(&self, what: usize, count: usize) {
+        self.0[what].fetch_add(count, Ordering::Relaxed);
+    }
+}
 
 /// Sends `first`, and then `repeated` for ever.
 pub(crate) struct Hostile {
-    kind: Kind,
-    first: &'static [u8],
-    repeated: &'static [u8],
+    manner: Manner,
+    text: Vec<u8>,
+    repeated_from: usize,
     at: usize,
-    steps: Arc<AtomicUsize>,
-    /// Whether it drips now, or makes the client wait.
-    drips: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    NeverPauses,
-    NeverReads,
-    Drips,
-}
-
-impl Kind {
-    pub(crate) const ALL: [Self; 3] = [Self::NeverPauses, Self::NeverReads, Self::Drips];
+    counts: Arc<Counts>,
+    waits: bool,
 }
 
 impl Hostile {
-    pub(crate) fn new(
-        kind: Kind,
-        first: &'static str,
-        repeated: &'static str,
-        steps: &Arc<AtomicUsize>,
-    ) -> Self {
+    pub(crate) fn new(manner: Manner, first: &str, repeated: &str, counts: &Arc<Counts>) -> Self {
         Self {
-            kind,
-            first: first.as_bytes(),
-            repeated: repeated.as_bytes(),
+            manner,
+            text: format!("{first}{repeated}").into_bytes(),
+            repeated_from: first.len(),
             at: 0,
-            steps: Arc::clone(steps),
-            drips: false,
+            counts: Arc::clone(counts),
+            waits: false,
         }
     }
 
-    /// Counts a step. Time passes by them: a peer that never pauses leaves no other for it.
-    fn step(&self) {
-        self.steps.fetch_add(1, Ordering::Relaxed);
-        virtual_time::pass(STEP);
-    }
-
-    fn fill(&mut self, into: &mut [u8]) -> usize {
-        for byte in into.iter_mut() {
-            *byte = match self.at.checked_sub(self.first.len()) {
-                None => self.first[self.at],
-                Some(beyond) => self.repeated[beyond % self.repeated.len()],
-            };
-            self.at += 1;
-        }
-        into.len()
+    fn step(&self, what: usize) {
+        self.counts.add(what, 1);
+        self.manner.step.into_iter().for_each(virtual_time::pass);
     }
 }
 
@@ -77,22 +93,23 @@ impl AsyncRead for Hostile {
         cx: &mut Context<'_>,
         into: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        self.step();
-        match self.kind {
-            Kind::NeverPauses => {
-                let len = into.len().min(1024);
-                Poll::Ready(Ok(self.fill(&mut into[..len])))
-            }
-            Kind::NeverReads => Poll::Pending,
-            Kind::Drips => {
-                self.drips = !self.drips;
-                if self.drips {
-                    return Poll::Ready(Ok(self.fill(&mut into[..1])));
-                }
+        self.step(0);
+        self.waits = self.manner.pauses && !self.waits;
+        if self.manner.says == 0 || self.waits {
+            if self.waits {
                 cx.waker().wake_by_ref();
-                Poll::Pending
+            }
+            return Poll::Pending;
+        }
+        let len = into.len().min(self.manner.says);
+        for byte in &mut into[..len] {
+            *byte = self.text[self.at];
+            self.at += 1;
+            if self.at == self.text.len() {
+                self.at = self.repeated_from;
             }
         }
+        Poll::Ready(Ok(len))
     }
 }
 
@@ -102,12 +119,13 @@ impl AsyncWrite for Hostile {
         _: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.step();
-        match self.kind {
-            Kind::NeverReads => Poll::Pending,
-            // One byte, without a pause.
-            Kind::NeverPauses | Kind::Drips => Poll::Ready(Ok(bytes.len().min(1))),
+        self.step(1);
+        let taken = &bytes[..bytes.len().min(self.manner.takes)];
+        if taken.is_empty() {
+            return Poll::Pending;
         }
+        self.counts.add(2, taken.iter().filter(|byte| **byte == b'\n').count());
+        Poll::Ready(Ok(taken.len()))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -2,16 +2,13 @@
 
 use std::cell::Cell;
 use std::future::pending;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{self, Poll};
+use std::task::Poll;
 use std::time::Duration;
 
-use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
-use mcp_sansio::types::{Implementation, InputRequest, LoggingLevel, TextResult};
-use mcp_sansio::{
-    Json, LogMessage, OrToolError as _, Progress, RawJson, ServerConfig, ServerFeatures, ToolError,
-};
+use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+use mcp_sansio::types::{InputRequest, LoggingLevel, TextResult};
+use mcp_sansio::{Json, LogMessage, OrToolError as _, Progress, RawJson, ServerConfig, ToolError};
 use mcp_sansio_adapters::asynchronous::{
     App, Connection, ConnectionEnd, Context, HandlerResult, Limits,
 };
@@ -19,10 +16,11 @@ use serde::{Serialize, Serializer};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::client::{Client, WIDE, call, legacy, modern, talk};
-use crate::pipe::{Pipe, pipe};
+use crate::client::{Client, WIDE, call, in_session, legacy_call, modern, short, talk};
+use crate::hooked::{Hooked, Operation};
+use crate::pipe::pipe;
 use crate::virtual_time;
-use crate::{CATALOG, CONFIG};
+use crate::{CATALOG, CONFIG, TOOLS, serving};
 
 async fn echo(ctx: Context) -> HandlerResult {
     let text = ctx
@@ -36,13 +34,10 @@ async fn echo(ctx: Context) -> HandlerResult {
 
 #[test]
 fn a_client_that_writes_everything_before_it_reads_does_not_deadlock() {
-    let app = App::new(&CONFIG, echo)
-        .catalog(&CATALOG)
-        .limits(Limits { max_pending: 1024, ..Limits::new() });
+    let app = serving(echo).limits(Limits { max_pending: 1024, ..Limits::new() });
     let text = "x".repeat(700);
     for capacity in [1, 7, 4096] {
-        talk(&app, (capacity, usize::MAX), async |mut client| {
-            client.initialize().await;
+        in_session(&app, (capacity, usize::MAX), async |mut client| {
             // Far more than both directions hold: the server reads on while it cannot write.
             for id in 1..=100 {
                 client.send(&call(id, "echo", json!({"text": text}))).await;
@@ -88,9 +83,8 @@ fn a_handler_that_waits_for_room_tries_again_when_there_is_much() {
         }
     });
     let app = app.catalog(&CATALOG).limits(Limits { max_pending: 1024, ..Limits::new() });
-    talk(&app, (1, 1), async |mut client| {
-        client.initialize().await;
-        client.send(&legacy(1, "tools/call", json!({"name": "echo"}))).await;
+    in_session(&app, (1, 1), async |mut client| {
+        client.send(&legacy_call(1, "echo")).await;
         while client.next().await["id"] != 1 {}
     });
     // Not once for each byte that the client reads.
@@ -98,46 +92,15 @@ fn a_handler_that_waits_for_room_tries_again_when_there_is_much() {
 }
 
 #[test]
-fn a_request_that_times_out_gets_an_error_and_its_handler_is_dropped() {
-    static HURRIED: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
-            .request_timeout(Duration::from_millis(5));
-    let dropped = Rc::new(Cell::new(false));
-    let app = App::new(&HURRIED, |_: Context| {
-        let guard = Guard(dropped.clone());
-        async move {
-            let _guard = guard;
-            pending().await
-        }
-    })
-    .catalog(&CATALOG);
-    talk(&app, WIDE, async |mut client| {
-        // There is no input meanwhile: only the timer wakes the connection.
-        let expired = client.ask(&call(1, "wait", json!({}))).await;
-        assert_eq!(expired["error"]["code"], -32603, "{expired}");
-        assert!(dropped.get());
-    });
-}
-
-struct Guard(Rc<Cell<bool>>);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.0.set(true);
-    }
-}
-
-#[test]
 fn silence_ends_a_connection_unless_a_request_is_in_flight() {
     let (release, gate) = smol::channel::bounded::<()>(1);
-    let app = App::new(&CONFIG, |ctx: Context| {
+    let app = serving(|ctx: Context| {
         let gate = gate.clone();
         async move {
             gate.recv().await.or_internal()?;
             ctx.reply(&Json(json!({"content": []})))
         }
     })
-    .catalog(&CATALOG)
     .limits(Limits { idle_timeout: Some(Duration::from_millis(200)), ..Limits::new() });
     let (kept, end) = talk(&app, WIDE, async move |mut client| {
         client.send(&call(1, "wait", json!({}))).await;
@@ -156,7 +119,7 @@ fn silence_ends_a_connection_unless_a_request_is_in_flight() {
 fn a_client_that_does_not_read_is_ended_by_the_silence_too() {
     // The second has more output than there is room for, so its request stays in flight.
     for len in [100, 100_000] {
-        let app = App::new(&CONFIG, echo).catalog(&CATALOG).limits(Limits {
+        let app = serving(echo).limits(Limits {
             idle_timeout: Some(Duration::from_millis(10)),
             max_pending: 1024,
             ..Limits::new()
@@ -177,12 +140,9 @@ fn a_client_that_does_not_read_is_ended_by_the_silence_too() {
 #[test]
 fn ping_06_an_unresponsive_client_is_disconnected() {
     static WATCHFUL: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
-            .ping_interval(Duration::from_millis(5))
-            .ping_timeout(Duration::from_millis(5));
+        TOOLS.ping_interval(Duration::from_millis(5)).ping_timeout(Duration::from_millis(5));
     let app = App::new(&WATCHFUL, echo).catalog(&CATALOG);
-    let (kept, end) = talk(&app, WIDE, async move |mut client| {
-        client.initialize().await;
+    let (kept, end) = in_session(&app, WIDE, async move |mut client| {
         assert_eq!(client.next().await["method"], "ping");
         while client.line().await.is_some() {}
         client
@@ -193,7 +153,7 @@ fn ping_06_an_unresponsive_client_is_disconnected() {
 
 #[test]
 fn a_connection_without_anything_in_flight_ends_at_once_when_all_are_shut_down() {
-    let app = App::new(&CONFIG, echo).catalog(&CATALOG);
+    let app = serving(echo);
     let (server, client) = pipe(64, 64);
     let mut client = Client::new(client);
     let mut connection = Connection::new(&app, server);
@@ -206,60 +166,10 @@ fn a_connection_without_anything_in_flight_ends_at_once_when_all_are_shut_down()
     });
 }
 
-/// A stream whose flush never completes, and once takes longer than the next deadline.
-struct SlowToFlush {
-    pipe: Pipe,
-    /// Time of the first deadline, and a time after the second.
-    from: Rc<Cell<Option<(Instant, Instant)>>>,
-    flushes: u32,
-}
-
-impl AsyncRead for SlowToFlush {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut task::Context<'_>,
-        to: &mut [u8],
-    ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.pipe).poll_read(cx, to)
-    }
-}
-
-impl AsyncWrite for SlowToFlush {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut task::Context<'_>,
-        from: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.pipe).poll_write(cx, from)
-    }
-
-    fn poll_flush(
-        mut self: Pin<&mut Self>,
-        _: &mut task::Context<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        if let Some((_, second)) = self.from.get().filter(|(first, _)| *first <= Instant::now()) {
-            self.flushes += 1;
-            // At first the timer has not been polled. The second time nothing is due yet, but will
-            // be at the end of this call.
-            if self.flushes == 2 {
-                let passes = second.saturating_duration_since(Instant::now());
-                virtual_time::pass(passes);
-            }
-        }
-        Poll::Pending
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
 #[test]
 fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
     const LIMIT: Duration = Duration::from_millis(100);
-    static HURRIED: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
-            .request_timeout(LIMIT);
+    static HURRIED: ServerConfig<'_> = TOOLS.request_timeout(LIMIT);
     let (release, gate) = smol::channel::bounded::<()>(1);
     let app = App::new(&HURRIED, |ctx: Context| {
         let gate = gate.clone();
@@ -273,9 +183,27 @@ fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
     })
     .catalog(&CATALOG);
     let (server, client) = pipe(1 << 20, 1 << 20);
-    let from = Rc::new(Cell::new(None));
-    let connection =
-        Connection::new(&app, SlowToFlush { pipe: server, from: from.clone(), flushes: 0 });
+    // Time of the first deadline, and a time after the second.
+    let from = Rc::new(Cell::new(None::<(Instant, Instant)>));
+    let (slow, mut flushes) = (from.clone(), 0);
+    // No flush completes, and one takes longer than the next deadline.
+    let connection = Connection::new(
+        &app,
+        Hooked(server, move |operation| {
+            let is_late = slow.get().filter(|(first, _)| *first <= Instant::now());
+            if operation == Operation::Flush
+                && let Some((_, second)) = is_late
+            {
+                flushes += 1;
+                // At first the timer has not been polled. The second time nothing is due yet, but
+                // will be at the end of this call.
+                if flushes == 2 {
+                    virtual_time::pass(second.saturating_duration_since(Instant::now()));
+                }
+            }
+            (operation == Operation::Flush).then_some(Poll::Pending)
+        }),
+    );
     let conversation = async {
         let mut client = Client::new(client);
         let first = Instant::now();
@@ -294,11 +222,7 @@ fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
             panic!("the second deadline is lost");
         };
         let expired = future::or(client.next(), late).await;
-        assert_eq!(
-            (&expired["id"], &expired["error"]["code"]),
-            (&json!(2), &json!(-32603)),
-            "{expired}"
-        );
+        assert_eq!(short(&expired), "2 error -32603");
     };
     let connection = async {
         let _ = connection.await;
@@ -309,15 +233,13 @@ fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
 
 #[test]
 fn d4_single_bytes_do_not_keep_a_connection() {
-    let app = App::new(&CONFIG, |ctx: Context| async move {
-        ctx.reply(&TextResult::new(&"x".repeat(100_000)))
-    })
-    .catalog(&CATALOG)
-    .limits(Limits {
-        idle_timeout: Some(Duration::from_millis(50)),
-        max_pending: 1024,
-        ..Limits::new()
-    });
+    let app =
+        serving(|ctx: Context| async move { ctx.reply(&TextResult::new(&"x".repeat(100_000))) })
+            .limits(Limits {
+                idle_timeout: Some(Duration::from_millis(50)),
+                max_pending: 1024,
+                ..Limits::new()
+            });
     // One client never ends its line, and one never finishes reading its response.
     for request in [None, Some(call(1, "echo", json!({})))] {
         let (dripped, end) = talk(&app, (64, 64), async |mut client| {
@@ -343,13 +265,12 @@ fn d4_single_bytes_do_not_keep_a_connection() {
 
 #[test]
 fn s8_the_longest_time_limits_mean_never() {
-    static PATIENT: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
-            .request_timeout(Duration::MAX)
-            .call_timeout(Duration::MAX)
-            .ping_interval(Duration::MAX)
-            .ping_timeout(Duration::MAX)
-            .progress_interval(Duration::MAX);
+    static PATIENT: ServerConfig<'_> = TOOLS
+        .request_timeout(Duration::MAX)
+        .call_timeout(Duration::MAX)
+        .ping_interval(Duration::MAX)
+        .ping_timeout(Duration::MAX)
+        .progress_interval(Duration::MAX);
     let app = App::new(&PATIENT, |ctx: Context| async move {
         let request = ctx.request()?;
         let tool = ctx.tool(&request);
@@ -366,16 +287,15 @@ fn s8_the_longest_time_limits_mean_never() {
         max_in_flight: 1,
         ..Limits::new()
     });
-    talk(&app, (64, 64), async move |mut client| {
-        client.initialize().await;
-        let question = client.ask(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
+    in_session(&app, (64, 64), async move |mut client| {
+        let question = client.ask(&legacy_call(1, "ask")).await;
         assert_eq!(question["method"], "roots/list", "{question}");
         let answered = client
             .ask(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}}))
             .await;
         assert_eq!(answered["id"], 1);
         for id in 2..10 {
-            client.send(&legacy(id, "tools/call", json!({"name": "echo"}))).await;
+            client.send(&legacy_call(id, "echo")).await;
         }
         for id in 2..10 {
             assert_eq!(client.next().await["id"], id);
@@ -383,33 +303,22 @@ fn s8_the_longest_time_limits_mean_never() {
     });
 }
 
-/// Limits on memory may have any value without an arithmetic overflow.
+/// Limits on memory may have any value without an arithmetic overflow, and leave room for a call.
 #[test]
-fn s8_the_largest_limits_are_no_limits() {
-    let app = App::new(&CONFIG, echo).catalog(&CATALOG).limits(Limits {
-        max_in_flight: u16::MAX,
-        max_running: usize::MAX,
-        max_params: usize::MAX,
-        max_connections: usize::MAX,
-        ..Limits::new()
-    });
-    talk(&app, WIDE, async move |mut client| {
-        assert_eq!(client.ask(&call(1, "echo", json!({"text": "x"}))).await["id"], 1);
-    });
-}
-
-#[test]
-fn the_smallest_limits_still_serve_a_call() {
-    let app = App::new(&CONFIG, echo).catalog(&CATALOG).limits(Limits {
-        max_in_flight: 0,
-        max_subscriptions: 0,
-        max_running: 0,
-        max_params: 0,
-        max_line: 0,
-        max_pending: 0,
-        ..Limits::new()
-    });
-    talk(&app, WIDE, async move |mut client| {
-        assert_eq!(client.ask(&call(1, "echo", json!({"text": "x"}))).await["id"], 1);
-    });
+fn s8_the_largest_limits_are_no_limits_and_the_smallest_serve_a_call() {
+    for most in [usize::MAX, 0] {
+        let app = serving(echo).limits(Limits {
+            max_in_flight: u16::try_from(most).unwrap_or(u16::MAX),
+            max_subscriptions: most.min(Limits::new().max_subscriptions),
+            max_running: most,
+            max_params: most,
+            max_connections: most.max(1),
+            max_line: most.min(Limits::new().max_line),
+            max_pending: most.min(Limits::new().max_pending),
+            ..Limits::new()
+        });
+        talk(&app, WIDE, async move |mut client| {
+            assert_eq!(short(&client.ask(&call(1, "echo", json!({"text": "x"}))).await), "1 x");
+        });
+    }
 }

@@ -7,15 +7,15 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use futures_lite::{AsyncWriteExt, future};
-use mcp_sansio::types::{
-    ElicitParams, Field, Implementation, InputRequest, RequestedSchema, StringSchema, TextResult,
-};
-use mcp_sansio::{OrToolError as _, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio::types::TextResult;
+use mcp_sansio::{OrToolError as _, RawJson, ServerConfig};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits};
 use serde_json::{Value, json};
 
-use crate::client::{WIDE, call, cancel, legacy, modern, talk};
-use crate::{CATALOG, CONFIG};
+use crate::client::{
+    WIDE, call, cancel, filled_in, form, in_session, legacy, legacy_call, modern, short, talk,
+};
+use crate::{CATALOG, CONFIG, TOOLS, serving};
 
 /// Yields a few times, and counts its instances.
 async fn slow(ctx: Context, running: Rc<Cell<usize>>, most: Rc<Cell<usize>>) -> HandlerResult {
@@ -34,13 +34,10 @@ fn b1_two_hundred_calls_at_once_all_get_a_response() {
     for (in_flight, params) in [(u16::MAX, usize::MAX), (10, usize::MAX), (u16::MAX, 1)] {
         let (running, most) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
         let (handler_running, handler_most) = (running.clone(), most.clone());
-        let app =
-            App::new(&CONFIG, move |ctx| slow(ctx, handler_running.clone(), handler_most.clone()))
-                .catalog(&CATALOG)
-                .limits(Limits { max_in_flight: in_flight, max_params: params, ..Limits::new() });
+        let app = serving(move |ctx| slow(ctx, handler_running.clone(), handler_most.clone()))
+            .limits(Limits { max_in_flight: in_flight, max_params: params, ..Limits::new() });
         for is_modern in [true, false] {
-            talk(&app, WIDE, async |mut client| {
-                client.initialize().await;
+            in_session(&app, WIDE, async |mut client| {
                 let lines: String = (1..=200)
                     .map(|id| {
                         let params =
@@ -78,7 +75,7 @@ fn b1_two_hundred_calls_at_once_all_get_a_response() {
 fn b1_handlers_begin_in_the_order_of_their_requests_and_no_more_than_may_run() {
     let begun = Rc::new(std::cell::RefCell::new(Vec::new()));
     let (release, gate) = smol::channel::unbounded::<()>();
-    let app = App::new(&CONFIG, |ctx: Context| {
+    let app = serving(|ctx: Context| {
         let (begun, gate) = (begun.clone(), gate.clone());
         async move {
             begun.borrow_mut().push(
@@ -88,10 +85,8 @@ fn b1_handlers_begin_in_the_order_of_their_requests_and_no_more_than_may_run() {
             ctx.reply(&TextResult::new("done"))
         }
     })
-    .catalog(&CATALOG)
     .limits(Limits { max_running: 2, ..Limits::new() });
-    talk(&app, WIDE, async |mut client| {
-        client.initialize().await;
+    in_session(&app, WIDE, async |mut client| {
         for id in 1..=6 {
             client.send(&call(id, "wait", json!({"n": id}))).await;
         }
@@ -111,59 +106,40 @@ fn b1_handlers_begin_in_the_order_of_their_requests_and_no_more_than_may_run() {
     });
 }
 
-const FORM: RequestedSchema<'_> =
-    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
-
 /// Requests input for one tool, and otherwise never completes.
 async fn ask_or_wait(ctx: Context) -> HandlerResult {
     if ctx.name() == "wait" {
         pending::<()>().await;
     }
-    ctx.tool(&ctx.request()?)
-        .request_input("name", InputRequest::Elicit(ElicitParams::form("Name?", FORM)))
-        .await?;
+    ctx.tool(&ctx.request()?).request_input("name", form("Name?")).await?;
     ctx.reply(&TextResult::new("answered"))
 }
 
 #[test]
 fn b1_the_response_to_an_input_request_never_waits_behind_a_request_without_a_slot() {
-    let app = App::new(&CONFIG, ask_or_wait)
-        .limits(Limits { max_in_flight: 2, ..Limits::new() })
-        .catalog(&CATALOG);
-    talk(&app, WIDE, async move |mut client| {
-        client.initialize().await;
-        client.send(&legacy(1, "tools/call", json!({"name": "wait"}))).await;
-        let question = client.ask(&legacy(2, "tools/call", json!({"name": "ask"}))).await;
+    let app = serving(ask_or_wait).limits(Limits { max_in_flight: 2, ..Limits::new() });
+    in_session(&app, WIDE, async move |mut client| {
+        client.send(&legacy_call(1, "wait")).await;
+        let question = client.ask(&legacy_call(2, "ask")).await;
         assert_eq!(question["method"], "elicitation/create");
         // The table is full, and the response is behind another request.
-        client.send(&legacy(3, "tools/call", json!({"name": "ask"}))).await;
-        let accepted = json!({"action": "accept", "content": {"name": "x"}});
-        client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": accepted})).await;
+        client.send(&legacy_call(3, "ask")).await;
+        client.respond(&question, filled_in("x")).await;
         let refused = client.next().await;
-        assert_eq!(
-            (&refused["id"], &refused["error"]["code"]),
-            (&json!(3), &json!(-32603)),
-            "{refused}"
-        );
+        assert_eq!(short(&refused), "3 error -32603");
         let answered = client.next().await;
-        assert_eq!(
-            (&answered["id"], &answered["result"]["content"][0]["text"]),
-            (&json!(2), &json!("answered"))
-        );
+        assert_eq!(short(&answered), "2 answered");
     });
 }
 
 #[test]
 fn b1_a_cancellation_frees_a_slot_also_behind_a_request_without_one() {
-    let app = App::new(&CONFIG, ask_or_wait)
-        .limits(Limits {
-            max_in_flight: 2,
-            full_timeout: Duration::from_millis(50),
-            ..Limits::new()
-        })
-        .catalog(&CATALOG);
-    talk(&app, WIDE, async move |mut client| {
-        client.initialize().await;
+    let app = serving(ask_or_wait).limits(Limits {
+        max_in_flight: 2,
+        full_timeout: Duration::from_millis(50),
+        ..Limits::new()
+    });
+    in_session(&app, WIDE, async move |mut client| {
         // At the front it is processed at once, and the next request finds room.
         for message in [
             call(1, "wait", json!({})),
@@ -179,11 +155,7 @@ fn b1_a_cancellation_frees_a_slot_also_behind_a_request_without_one() {
             client.send(&message).await;
         }
         let refused = client.next().await;
-        assert_eq!(
-            (&refused["id"], &refused["error"]["code"]),
-            (&json!(5), &json!(-32603)),
-            "{refused}"
-        );
+        assert_eq!(short(&refused), "5 error -32603");
         assert_eq!(client.next().await["id"], 6);
     });
 }
@@ -191,16 +163,13 @@ fn b1_a_cancellation_frees_a_slot_also_behind_a_request_without_one() {
 #[test]
 fn b1_a_pong_never_waits_behind_a_request_that_has_no_place() {
     static WATCHFUL: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
-            .ping_interval(Duration::from_millis(50))
-            .ping_timeout(Duration::from_secs(3600));
+        TOOLS.ping_interval(Duration::from_millis(50)).ping_timeout(Duration::from_secs(3600));
     let app = App::new(&WATCHFUL, ask_or_wait)
         .limits(Limits { max_in_flight: 2, full_timeout: Duration::MAX, ..Limits::new() })
         .catalog(&CATALOG);
-    talk(&app, WIDE, async move |mut client| {
-        client.initialize().await;
+    in_session(&app, WIDE, async move |mut client| {
         for id in 1..=3 {
-            client.send(&legacy(id, "tools/call", json!({"name": "wait"}))).await;
+            client.send(&legacy_call(id, "wait")).await;
         }
         // While the third waits nothing is read, so the client is pinged; then the third is
         // rejected.
@@ -209,12 +178,8 @@ fn b1_a_pong_never_waits_behind_a_request_that_has_no_place() {
             let message = client.next().await;
             if message["method"] == "ping" { ping = message } else { refused = message }
         }
-        assert_eq!(
-            (&refused["id"], &refused["error"]["code"]),
-            (&json!(3), &json!(-32603)),
-            "{refused}"
-        );
-        client.send(&json!({"jsonrpc": "2.0", "id": ping["id"], "result": {}})).await;
+        assert_eq!(short(&refused), "3 error -32603");
+        client.respond(&ping, json!({})).await;
         assert_eq!(client.ask(&legacy(4, "ping", json!({}))).await["id"], 4);
     });
 }

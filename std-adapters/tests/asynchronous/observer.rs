@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_lite::future;
-use mcp_sansio::types::{Implementation, InputRequest, TextResult};
-use mcp_sansio::{ErrorCode, OrToolError as _, RpcError, ServerConfig, ServerFeatures};
+use mcp_sansio::types::{InputRequest, TextResult};
+use mcp_sansio::{ErrorCode, OrToolError as _, RpcError, ServerConfig};
 use mcp_sansio_adapters::asynchronous::{App, ConnectionEnd, Context, HandlerResult, Limits};
 use mcp_sansio_adapters::observer::{Event, Observer, RequestInfo};
 use serde_json::{Value, json};
 
 use crate::client::{WIDE, call, cancel, legacy, modern, talk};
 use crate::recorder::Recorder;
-use crate::{CATALOG, CONFIG};
+use crate::{CONFIG, TOOLS, serving};
 
 /// Does what the first argument says.
 async fn handler(ctx: Context) -> HandlerResult {
@@ -44,7 +44,7 @@ fn how(id: u32, how: &str) -> Value {
 /// Sends these messages and waits for the last response. Returns what the observer is told.
 fn observed(messages: &[Value]) -> Vec<String> {
     let recorder = Recorder::default();
-    let app = App::new(&CONFIG, handler).catalog(&CATALOG);
+    let app = serving(handler);
     // A backtrace takes longer than a second on a busy machine.
     let app = app.watch(Duration::from_secs(3600)).observer(recorder.clone());
     recorder.announce(app.broadcaster());
@@ -90,7 +90,7 @@ fn each_request_begins_and_ends_in_its_own_way() {
 #[test]
 fn a_line_that_cannot_be_read_is_shown() {
     let recorder = Recorder::default();
-    let app = App::new(&CONFIG, handler).catalog(&CATALOG).observer(recorder.clone());
+    let app = serving(handler).observer(recorder.clone());
     talk(&app, WIDE, async move |mut client| {
         let refused = client.ask_text(r#"{"jsonrpc": "2.0","#).await;
         assert_eq!(refused["error"]["code"], -32700);
@@ -135,9 +135,7 @@ fn a_call_that_waits_for_its_turn_ends_as_one_that_runs() {
 
 #[test]
 fn timeouts_limits_and_shutdown_are_told() {
-    static LIMITED: ServerConfig =
-        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
-            .request_timeout(Duration::from_millis(50));
+    static LIMITED: ServerConfig = TOOLS.request_timeout(Duration::from_millis(50));
     let recorder = Recorder::default();
     let app = App::new(&LIMITED, handler).observer(recorder.clone());
     let app = app.limits(Limits {
@@ -234,7 +232,7 @@ fn a_handler_that_never_yields_is_told_while_it_runs() {
         let told = receiver.recv_timeout(Duration::from_secs(10));
         async move { ctx.reply(&TextResult::new(&told.unwrap())) }
     };
-    let app = App::new(&CONFIG, handler).catalog(&CATALOG);
+    let app = serving(handler);
     let app = app.observer(Rescue(sender)).watch(Duration::from_millis(20));
     talk(&app, WIDE, async |mut client| {
         for id in 1..=2 {

@@ -1,6 +1,5 @@
 //! Calls when the application shuts down, or the input ends.
 
-use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{self, Poll, Wake, Waker};
@@ -9,18 +8,18 @@ use std::time::Duration;
 use futures_lite::future;
 use futures_lite::io::{AsyncReadExt as _, AsyncWriteExt as _, Cursor};
 use mcp_sansio::ServerConfig;
-use mcp_sansio::types::{Implementation, TextResult};
+use mcp_sansio::types::TextResult;
 use mcp_sansio_adapters::asynchronous::{
-    Accepted, App, Connection, ConnectionEnd, Context, HandlerResult, JoinedIo, Limits, Listener,
-    accept,
+    App, Connection, ConnectionEnd, Context, HandlerResult, JoinedIo, Limits, accept,
 };
 use tokio::time::{Instant, sleep};
 
+use crate::TOOLS;
+use crate::door::Door;
 use crate::pipe::pipe;
 use crate::virtual_time::block_on;
 
-static CONFIG: ServerConfig<'_> =
-    ServerConfig::new(Implementation::new("test", "1"), mcp_sansio::ServerFeatures::TOOLS);
+static CONFIG: ServerConfig<'_> = TOOLS;
 
 const LIMIT: Duration = Duration::from_millis(300);
 
@@ -53,17 +52,6 @@ async fn timed<R>(future: impl Future<Output = R>) -> (R, Duration) {
     (future.await, began.elapsed())
 }
 
-/// A listener whose connections have all arrived.
-struct Crowd;
-
-impl Listener for Crowd {
-    type Stream = Cursor<Vec<u8>>;
-
-    fn poll_accept(&self, _: &mut task::Context<'_>) -> Poll<io::Result<Accepted<Self::Stream>>> {
-        Poll::Ready(Ok((Cursor::default(), None)))
-    }
-}
-
 struct Woken;
 
 impl Wake for Woken {
@@ -74,8 +62,10 @@ impl Wake for Woken {
 fn nothing_is_kept_of_a_future_that_has_accepted() {
     let (app, woken) = (App::new(&CONFIG, handle), Arc::new(Woken));
     for _ in 0..3 {
+        let door = Door::default();
+        door.enter(Cursor::new(Vec::new()), None);
         let waker = Waker::from(Arc::clone(&woken));
-        let mut accepting = pin!(accept(&app, &Crowd));
+        let mut accepting = pin!(accept(&app, &door));
         let accepted = accepting.as_mut().poll(&mut task::Context::from_waker(&waker));
         assert!(matches!(accepted, Poll::Ready(Ok(Some(_)))));
     }

@@ -13,11 +13,13 @@ use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
 use mcp_sansio::Json;
 #[cfg(unix)]
 use mcp_sansio::{OrToolError as _, types::TextResult};
-use mcp_sansio_adapters::asynchronous::{Accepted, App, Context, Limits, Listener, accept, serve};
+use mcp_sansio_adapters::asynchronous::{
+    Accepted, Context, HandlerResult, Limits, Listener, accept, serve,
+};
 use serde_json::json;
 
 use crate::client::{Client, call};
-use crate::{CATALOG, CONFIG};
+use crate::serving;
 
 fn listen() -> (Async<TcpListener>, std::net::SocketAddr) {
     let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
@@ -27,6 +29,10 @@ fn listen() -> (Async<TcpListener>, std::net::SocketAddr) {
 
 async fn connect(address: std::net::SocketAddr) -> Client<Async<TcpStream>> {
     Client::new(Async::<TcpStream>::connect(address).await.unwrap())
+}
+
+async fn empty(ctx: Context) -> HandlerResult {
+    ctx.reply(&Json(json!({"content": []})))
 }
 
 /// Serves until the clients are done.
@@ -60,7 +66,7 @@ fn a_thousand_connections_at_once_are_all_served() {
     let here = Arc::new(AtomicUsize::new(0));
     let (open, gate) = smol::channel::bounded::<()>(1);
     let (all_here, full) = smol::channel::bounded::<()>(1);
-    let app = App::new(&CONFIG, |ctx: Context| {
+    let app = serving(|ctx: Context| {
         let (here, gate, all_here) = (here.clone(), gate.clone(), all_here.clone());
         async move {
             // No response is sent before all requests have arrived.
@@ -71,10 +77,8 @@ fn a_thousand_connections_at_once_are_all_served() {
             ctx.reply(&TextResult::new("done"))
         }
     })
-    .catalog(&CATALOG)
     .limits(Limits { address_share: 100, ..Limits::new() });
     let (listener, address) = listen();
-    let before = resident();
     run(serve(&app, &listener), async {
         let mut clients = Vec::new();
         for _ in 0..many {
@@ -84,12 +88,6 @@ fn a_thousand_connections_at_once_are_all_served() {
         }
         full.recv().await.unwrap();
         assert_eq!(app.broadcaster().connections(), many);
-        if let (Some(before), Some(now)) = (before, resident()) {
-            println!(
-                "{} bytes for each connection, its client in the same process included",
-                (now - before) / many
-            );
-        }
         drop(open);
         for client in &mut clients {
             assert_eq!(client.next().await["id"], 1);
@@ -97,22 +95,13 @@ fn a_thousand_connections_at_once_are_all_served() {
     });
 }
 
-/// Resident memory of this process, in bytes.
-#[cfg(unix)]
-fn resident() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    Some(line.trim().strip_suffix(" kB")?.parse::<usize>().ok()? << 10)
-}
-
 #[test]
 fn r3_h1_connections_beyond_the_limit_are_closed_and_do_not_wait() {
     let most = AtomicUsize::new(0);
-    let app = App::new(&CONFIG, |ctx: Context| {
+    let app = serving(|ctx: Context| {
         most.fetch_max(ctx.broadcaster().connections(), Ordering::Relaxed);
         async move { ctx.reply(&Json(json!({"content": []}))) }
     })
-    .catalog(&CATALOG)
     .limits(Limits { max_connections: 2, ..Limits::new() });
     let (listener, address) = listen();
     run(serve(&app, &listener), async {
@@ -138,7 +127,7 @@ fn r3_h1_connections_beyond_the_limit_are_closed_and_do_not_wait() {
 
 #[test]
 fn a_busy_connection_and_a_slow_handler_delay_no_other() {
-    let app = App::new(&CONFIG, |ctx: Context| async move {
+    let app = serving(|ctx: Context| async move {
         match ctx.name() {
             "wait" => std::future::pending().await,
             // Wakes itself for ever.
@@ -147,8 +136,7 @@ fn a_busy_connection_and_a_slow_handler_delay_no_other() {
             },
             _ => ctx.reply(&Json(json!({"content": []}))),
         }
-    })
-    .catalog(&CATALOG);
+    });
     let (listener, address) = listen();
     run(serve(&app, &listener), async {
         let (mut busy, mut other) = (connect(address).await, connect(address).await);
@@ -162,28 +150,8 @@ fn a_busy_connection_and_a_slow_handler_delay_no_other() {
 }
 
 #[test]
-fn shutting_down_ends_the_server_after_its_last_connection() {
-    let app =
-        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&Json(json!({"content": []}))) })
-            .catalog(&CATALOG);
-    let (listener, address) = listen();
-    let clients = async {
-        let mut client = connect(address).await;
-        client.ask(&call(1, "echo", json!({}))).await;
-        app.broadcaster().shut_down();
-        assert_eq!(client.line().await, None);
-    };
-    let (served, ()) = smol::block_on(future::zip(serve(&app, &listener), clients));
-    served.unwrap();
-    assert_eq!(app.broadcaster().connections(), 0);
-}
-
-#[test]
 fn connections_can_be_spawned_on_threads() {
-    let app = Arc::new(
-        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&Json(json!({"content": []}))) })
-            .catalog(&CATALOG),
-    );
+    let app = Arc::new(serving(empty));
     let (listener, address) = listen();
     let server = {
         let app = app.clone();
@@ -212,9 +180,7 @@ fn unix_sockets_are_served_as_well() {
     let path = std::env::temp_dir().join(format!("mcp-sansio-{}.socket", std::process::id()));
     let _ = std::fs::remove_file(&path);
     let listener = Async::<UnixListener>::bind(&path).unwrap();
-    let app =
-        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&Json(json!({"content": []}))) })
-            .catalog(&CATALOG);
+    let app = serving(empty);
     run(serve(&app, &listener), async {
         let mut client = Client::new(Async::<UnixStream>::connect(&path).await.unwrap());
         assert_eq!(client.ask(&call(1, "echo", json!({}))).await["id"], 1);
@@ -244,8 +210,7 @@ fn a_listener_that_cannot_accept_ends_the_server() {
     // A socket that does not listen.
     let socket = std::net::UdpSocket::bind(("127.0.0.1", 0)).unwrap();
     let listener = Async::new(TcpListener::from(OwnedFd::from(socket))).unwrap();
-    let app =
-        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&Json(json!({"content": []}))) });
+    let app = serving(empty);
     smol::block_on(serve(&app, &listener)).unwrap_err();
 }
 
@@ -268,9 +233,7 @@ impl<L: Listener> Listener for Gone<L> {
 
 #[test]
 fn clients_that_have_gone_before_they_are_accepted_end_no_server() {
-    let app =
-        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&Json(json!({"content": []}))) })
-            .catalog(&CATALOG);
+    let app = serving(empty);
     let (listener, address) = listen();
     let errors = [
         ErrorKind::ConnectionAborted,

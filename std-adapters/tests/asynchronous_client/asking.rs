@@ -38,7 +38,7 @@ async fn answer(question: OwnedInputRequest) -> InputResponse {
     }
 }
 
-/// A server with a tool that requests a name, or the roots if it is called `roots`.
+/// A server with a tool that requests a name and perhaps the roots, and `echo`, which asks nothing.
 struct Greeter {
     is_modern: bool,
     asked: Vec<(Call, RequestHandle)>,
@@ -52,6 +52,9 @@ impl Greeter {
 
     fn event(&mut self, event: &ServerEvent<'_>, session: &mut Session) {
         match event {
+            ServerEvent::Request(request) if tool(request) == "echo" => {
+                session.text(request.handle, "echo")
+            }
             ServerEvent::Request(request) if self.is_modern => {
                 self.rounds += 1;
                 let (who, roots) = (request.input_response("who"), request.input_response("roots"));
@@ -94,31 +97,20 @@ impl Greeter {
 }
 
 fn greeting(who: RawJson<'_>, roots: Option<RawJson<'_>>) -> String {
-    let name = who
-        .to::<ElicitResult<'_>>()
-        .unwrap()
-        .content
-        .unwrap()
-        .get("name")
-        .unwrap()
-        .as_string()
-        .unwrap()
-        .to_string();
+    let content = who.to::<ElicitResult<'_>>().unwrap().content.unwrap();
+    let name = content.get("name").and_then(RawJson::as_string).unwrap();
     let roots = roots.map(|roots| {
         roots.to::<ListRootsResult<'_>>().unwrap().roots.get(0).unwrap().unwrap().uri.to_string()
     });
     format!("Hello, {name}{}", roots.map_or_else(String::new, |root| format!(" at {root}")))
 }
 
-fn greet(
-    config: &'static ServerConfig<'static>,
-    connector: Connector,
-    work: impl AsyncFnOnce(Client) -> Result<String, CallError>,
-) -> (Result<String, CallError>, usize, ConnectionEnd) {
+fn greet(config: &'static ServerConfig<'static>, connector: Connector) -> (String, usize) {
     let mut greeter = Greeter::new(config);
-    let (result, end) =
-        play(connector, config, |event, session| greeter.event(event, session), work);
-    (result, greeter.rounds, end)
+    let script = |event: &ServerEvent<'_>, session: &mut Session| greeter.event(event, session);
+    let (result, _) =
+        play(connector, config, script, async |client| call(&client, "greet").await.unwrap());
+    (text(&result), greeter.rounds)
 }
 
 #[test]
@@ -126,20 +118,15 @@ fn one_handler_serves_both_eras_and_the_request_is_sent_again() {
     for (config, expected, rounds) in
         [(&MODERN, "Hello, Ada at file:///home", 2), (&LEGACY, "Hello, Ada", 0)]
     {
-        let result =
-            greet(config, Connector::new(&CLIENT).on_input_request(answer), async |client| {
-                call(&client, "greet").await.map(|result| text(&result))
-            });
-        assert_eq!((result.0.unwrap().as_str(), result.1), (expected, rounds));
+        let connector = Connector::new(&CLIENT).on_input_request(answer);
+        assert_eq!(greet(config, connector), (expected.to_owned(), rounds));
     }
 }
 
 #[test]
 fn without_a_handler_input_requests_are_refused() {
-    let (result, ..) = greet(&LEGACY, Connector::new(&CLIENT), async |client| {
-        call(&client, "greet").await.map(|result| text(&result))
-    });
-    assert_eq!(result.unwrap(), "-32601 Request is not supported");
+    let (result, _) = greet(&LEGACY, Connector::new(&CLIENT));
+    assert_eq!(result, "-32601 Request is not supported");
 }
 
 #[test]
@@ -154,12 +141,7 @@ fn a_slow_input_response_delays_nothing_else() {
             }
         };
         let mut greeter = Greeter::new(config);
-        let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
-            ServerEvent::Request(request) if tool(request) == "echo" => {
-                session.text(request.handle, "echo")
-            }
-            event => greeter.event(event, session),
-        };
+        let script = |event: &ServerEvent<'_>, session: &mut Session| greeter.event(event, session);
         let ((greeting, ()), _) =
             play(Connector::new(&CLIENT).on_input_request(slow), config, script, async |client| {
                 let others = async {
@@ -175,35 +157,23 @@ fn a_slow_input_response_delays_nothing_else() {
     }
 }
 
-/// Counts its instances.
-struct Alive(Arc<AtomicUsize>);
-
-impl Alive {
-    fn new(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(count))
-    }
-}
-
-impl Drop for Alive {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// A handler that never completes, and the number of its open input requests.
-fn never() -> (Arc<AtomicUsize>, Connector) {
-    let count = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&count);
+/// A handler that never completes, and what each open input request of it holds.
+fn never() -> (Arc<()>, Connector) {
+    let alive = Arc::new(());
+    let held = Arc::clone(&alive);
     let connector = Connector::new(&CLIENT).on_input_request(move |_| {
-        let alive = Alive::new(&counted);
+        let held = Arc::clone(&held);
         async move {
-            pending::<()>().await;
-            drop(alive);
-            Err(InputRefusal::unsupported())
+            let _held = held;
+            pending().await
         }
     });
-    (count, connector)
+    (alive, connector)
+}
+
+/// Returns whether an input request is open. The test and the connector hold it, too.
+fn is_asked(alive: &Arc<()>) -> bool {
+    Arc::strong_count(alive) > 2
 }
 
 async fn until(condition: impl Fn() -> bool) {
@@ -215,12 +185,9 @@ async fn until(condition: impl Fn() -> bool) {
 #[test]
 fn dropping_a_call_drops_its_input_requests() {
     for config in [&MODERN, &LEGACY] {
-        let (count, connector) = never();
+        let (alive, connector) = never();
         let mut greeter = Greeter::new(config);
         let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
-            ServerEvent::Request(request) if tool(request) == "echo" => {
-                session.text(request.handle, "echo")
-            }
             ServerEvent::CallFinished { outcome, .. }
                 if !matches!(outcome, CallOutcome::Cancelled) =>
             {
@@ -229,9 +196,9 @@ fn dropping_a_call_drops_its_input_requests() {
             event => greeter.event(event, session),
         };
         let ((), _) = play(connector, config, script, async |client| {
-            let asked = until(|| count.load(Ordering::Relaxed) > 0);
+            let asked = until(|| is_asked(&alive));
             future::or(async { drop(call(&client, "greet").await) }, asked).await;
-            until(|| count.load(Ordering::Relaxed) == 0).await;
+            until(|| !is_asked(&alive)).await;
             call(&client, "echo").await.unwrap();
         });
     }
@@ -240,19 +207,15 @@ fn dropping_a_call_drops_its_input_requests() {
 #[test]
 fn questions_end_with_the_connection() {
     for config in [&MODERN, &LEGACY] {
-        let (count, connector) = never();
+        let (alive, connector) = never();
         let mut greeter = Greeter::new(config);
-        play(
-            connector,
-            config,
-            |event, session| greeter.event(event, session),
-            async |client| {
-                let asked = until(|| count.load(Ordering::Relaxed) > 0);
-                future::or(async { drop(call(&client, "greet").await) }, asked).await;
-                client.close();
-            },
-        );
-        assert_eq!(count.load(Ordering::Relaxed), 0);
+        let script = |event: &ServerEvent<'_>, session: &mut Session| greeter.event(event, session);
+        play(connector, config, script, async |client| {
+            let asked = until(|| is_asked(&alive));
+            future::or(async { drop(call(&client, "greet").await) }, asked).await;
+            client.close();
+        });
+        assert_eq!(Arc::strong_count(&alive), 1);
     }
 }
 
@@ -275,12 +238,7 @@ fn an_answer_may_need_a_call_of_the_same_client() {
     for (config, expected) in [(&MODERN, "Hello, Ada at file:///home"), (&LEGACY, "Hello, Ada")] {
         let mut greeter = Greeter::new(config);
         let (cell, connector) = caller("echo");
-        let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
-            ServerEvent::Request(request) if tool(request) == "echo" => {
-                session.text(request.handle, "echo")
-            }
-            event => greeter.event(event, session),
-        };
+        let script = |event: &ServerEvent<'_>, session: &mut Session| greeter.event(event, session);
         let (result, _) = play(connector, config, script, async |client| {
             cell.set(client.clone()).unwrap();
             let result = call(&client, "greet").await;

@@ -1,12 +1,12 @@
-//! Calls: several at once, with progress, cancelled.
+//! Calls: several at once, cancelled; lists.
 
 use std::cell::RefCell;
 
 use futures_lite::future;
-use mcp_sansio::{CallOptions, Progress, RawJson, ServerEvent};
+use mcp_sansio::{RawJson, ServerEvent};
 use mcp_sansio_adapters::asynchronous::client::{ClientLimits, Connector};
 
-use crate::script::{NOW, Session, call, play, play_on, serve, text, tool};
+use crate::script::{Session, call, play, play_on, serve, text, tool};
 use crate::{CLIENT, LEGACY, MODERN, pipe};
 
 #[test]
@@ -62,38 +62,6 @@ fn a_new_call_waits_behind_those_that_wait_for_a_place() {
         future::zip(first, call(&client, "waiting")).await.1.unwrap();
     });
     assert_eq!(seen, ["first", "waiting", "new"]);
-}
-
-#[test]
-fn progress_is_reported_as_it_arrives_and_before_the_result() {
-    for config in [&MODERN, &LEGACY] {
-        let script = |event: &ServerEvent<'_>, session: &mut Session| {
-            let ServerEvent::Request(request) = event else { return };
-            for step in 1..=3 {
-                let progress = Progress::of(step).total(3).message("on it");
-                let _ = session
-                    .server
-                    .progress(NOW, request.handle, &progress, &mut session.tx)
-                    .unwrap();
-            }
-            session.text(request.handle, "done");
-        };
-        let (told, _) = play(Connector::new(&CLIENT), config, script, async |client| {
-            let mut told = Vec::new();
-            let options = CallOptions::new();
-            let made = client.call_tool_with("steps", &RawJson::EMPTY, options, |progress| {
-                told.push((
-                    progress.progress.as_i64().unwrap(),
-                    progress.message.unwrap().to_string(),
-                ));
-            });
-            assert_eq!(text(&made.await.unwrap()), "done");
-            // Without a progress token there is no progress.
-            assert_eq!(text(&call(&client, "steps").await.unwrap()), "done");
-            told
-        });
-        assert_eq!(told, [1, 2, 3].map(|step| (step, "on it".to_owned())));
-    }
 }
 
 #[test]

@@ -181,31 +181,6 @@ fn a_connection_that_another_one_replaces_is_closed_and_its_calls_end() {
 }
 
 #[test]
-fn a_level_of_log_messages_is_set_in_both_eras() {
-    let script = |event: &ServerEvent<'_>, session: &mut Session| {
-        let ServerEvent::Request(request) = event else { return };
-        for level in [LoggingLevel::Info, LoggingLevel::Error] {
-            let message = LogMessage::new(level, "a line");
-            session.server.log(request.handle, &message, &mut session.tx).unwrap();
-        }
-        session.text(request.handle, "done");
-    };
-    for config in [&MODERN, &LEGACY] {
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let sees = Arc::clone(&seen);
-        let connector = Connector::new(&CLIENT).on_event(move |event| {
-            let ClientEvent::Log { params } = event else { return };
-            sees.lock().unwrap().push(params.get("level").unwrap().as_str().to_owned());
-        });
-        play(connector, config, script, async |client| {
-            client.set_log_level(LoggingLevel::Error).await.unwrap();
-            call(&client, "any").await.unwrap();
-        });
-        assert_eq!(*seen.lock().unwrap(), ["\"error\""]);
-    }
-}
-
-#[test]
 fn events_that_belong_to_no_call_reach_on_event() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sees = Arc::clone(&seen);

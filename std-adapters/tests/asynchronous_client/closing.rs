@@ -15,7 +15,7 @@ use mcp_sansio_adapters::asynchronous::{ChildProcess, Stderr};
 use crate::CLIENT;
 #[cfg(unix)]
 use crate::script::run;
-use crate::script::{call, run_in_real_time, text};
+use crate::script::{call, first_response, run_in_real_time, text};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -23,8 +23,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let mut read = [0; 4096];
     assert!(stream.read(&mut read).await.unwrap() > 0);
-    let answer = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"here\"}]}}\n";
-    stream.write_all(answer).await.unwrap();
+    stream.write_all(&first_response("here")).await.unwrap();
     while stream.read(&mut read).await.unwrap() > 0 {}
 }
 
@@ -48,22 +47,19 @@ fn listener() -> (Async<TcpListener>, std::net::SocketAddr) {
 }
 
 #[test]
-fn b3_tcp_of_async_io_closes_at_once() {
+fn b3_tcp_closes_at_once() {
     run_in_real_time(async {
         let (listener, address) = listener();
-        let client =
-            async { call_and_close(Async::<TcpStream>::connect(address).await.unwrap()).await };
-        future::zip(client, async { serve(listener.accept().await.unwrap().0).await }).await;
-    });
-}
-
-#[test]
-fn b3_tcp_of_smol_closes_at_once() {
-    run_in_real_time(async {
-        let (listener, address) = listener();
-        let client =
-            async { call_and_close(smol::net::TcpStream::connect(address).await.unwrap()).await };
-        future::zip(client, async { serve(listener.accept().await.unwrap().0).await }).await;
+        let client = async {
+            call_and_close(Async::<TcpStream>::connect(address).await.unwrap()).await;
+            call_and_close(smol::net::TcpStream::connect(address).await.unwrap()).await;
+        };
+        let server = async {
+            for _ in 0..2 {
+                serve(listener.accept().await.unwrap().0).await;
+            }
+        };
+        future::zip(client, server).await;
     });
 }
 
@@ -116,14 +112,10 @@ mod unix {
     use super::*;
 
     #[test]
-    fn b3_unix_sockets_of_async_io_close_at_once() {
-        let (ours, theirs) = Async::<UnixStream>::pair().unwrap();
-        run_in_real_time(future::zip(call_and_close(ours), serve(theirs)));
-    }
-
-    #[test]
-    fn b3_unix_sockets_of_smol_close_at_once() {
+    fn b3_unix_sockets_close_at_once() {
         run_in_real_time(async {
+            let (ours, theirs) = Async::<UnixStream>::pair().unwrap();
+            future::zip(call_and_close(ours), serve(theirs)).await;
             let (ours, theirs) = smol::net::unix::UnixStream::pair().unwrap();
             future::zip(call_and_close(ours), serve(theirs)).await;
         });

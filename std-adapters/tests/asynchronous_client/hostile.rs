@@ -3,7 +3,6 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use mcp_sansio::types::CallToolParams;
 use mcp_sansio::{CallOptions, ClientConfig, Era, OwnedJson, Revisions, ServerEvent};
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ClientLimits, Connector};
 
-use crate::hostile_stream::{Hostile, Kind};
+use crate::hostile_stream::{Counts, Hostile, Manner};
 use crate::pipe::pipe;
 use crate::script::{Session, call, run, serve, text};
 use crate::{CLIENT, MODERN};
@@ -42,9 +41,10 @@ const NOISE: [&str; 4] = [
 #[test]
 fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
     for era in [Era::Modern, Era::Legacy] {
-        for (kind, noise) in Kind::ALL.into_iter().flat_map(|kind| NOISE.map(|noise| (kind, noise)))
+        for (kind, noise) in
+            Manner::ALL.into_iter().flat_map(|kind| NOISE.map(|noise| (kind, noise)))
         {
-            let steps = Arc::new(AtomicUsize::new(0));
+            let steps = Arc::new(Counts::default());
             let connector = Connector::new(&CLIENT).era(era).limits(ClientLimits {
                 close_timeout: SHORT,
                 max_pending: 1024,
@@ -67,9 +67,9 @@ fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
             let ordinary = async {
                 let (mut calls, mut most) = (0, 0);
                 while calls < 100 {
-                    let before = steps.load(Ordering::Relaxed);
+                    let before = steps.steps();
                     assert_eq!(text(&call(&ordinary, "a").await.unwrap()), "here");
-                    most = most.max(steps.load(Ordering::Relaxed) - before);
+                    most = most.max(steps.steps() - before);
                     calls += 1;
                 }
                 drop(ordinary);
@@ -98,8 +98,8 @@ static PROBING: ClientConfig<'_> =
 
 #[test]
 fn c3_connecting_to_a_hostile_server_without_a_response_times_out() {
-    for (kind, noise) in Kind::ALL.into_iter().flat_map(|kind| NOISE.map(|noise| (kind, noise))) {
-        let steps = Arc::new(AtomicUsize::new(0));
+    for (kind, noise) in Manner::ALL.into_iter().flat_map(|kind| NOISE.map(|noise| (kind, noise))) {
+        let steps = Arc::new(Counts::default());
         let connector = Connector::new(&PROBING)
             .limits(ClientLimits { close_timeout: SHORT, ..ClientLimits::new() });
         let (client, connection) = connector.connect(Hostile::new(kind, "", noise, &steps));
@@ -114,16 +114,16 @@ fn c3_connecting_to_a_hostile_server_without_a_response_times_out() {
 #[test]
 fn c3_one_poll_of_a_connection_takes_a_bounded_number_of_steps() {
     for noise in NOISE {
-        let steps = Arc::new(AtomicUsize::new(0));
+        let steps = Arc::new(Counts::default());
         let connector = Connector::new(&CLIENT).era(Era::Modern);
         let (client, connection) =
-            connector.connect(Hostile::new(Kind::NeverPauses, "", noise, &steps));
+            connector.connect(Hostile::new(Manner::NEVER_PAUSES, "", noise, &steps));
         let mut connection = Box::pin(connection);
         let (mut call, mut polls) = (Box::pin(limited(&client, 100_000)), 0);
         let most = run(poll_fn(|cx| {
-            let before = steps.load(Ordering::Relaxed);
+            let before = steps.steps();
             assert!(connection.as_mut().poll(cx).is_pending());
-            let taken = steps.load(Ordering::Relaxed) - before;
+            let taken = steps.steps() - before;
             let is_over = call.as_mut().poll(cx).is_ready();
             polls += 1;
             if is_over || polls == 1000 { Poll::Ready(taken) } else { Poll::Pending }

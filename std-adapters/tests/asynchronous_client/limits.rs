@@ -14,42 +14,21 @@ use mcp_sansio_adapters::asynchronous::client::{
 };
 use serde_json::{Value, json};
 
-use crate::pipe::{Pipe, pipe};
-use crate::script::{call, run, text};
-use crate::{CLIENT, SERVER};
-
-/// Responds to each line with lines, until the client closes.
-async fn speak(pipe: Pipe, mut answer: impl FnMut(&Value) -> Vec<Value>) {
-    let (mut pipe, mut lines) = (pipe, Vec::new());
-    let mut read = [0; 4096];
-    loop {
-        let n = pipe.read(&mut read).await.unwrap();
-        if n == 0 {
-            return;
-        }
-        lines.extend_from_slice(&read[..n]);
-        while let Some(end) = lines.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = lines.drain(..=end).collect();
-            for said in answer(&serde_json::from_slice(&line).unwrap()) {
-                pipe.write_all(format!("{said}\n").as_bytes()).await.unwrap();
-            }
-        }
-    }
-}
-
-fn result(request: &Value, result: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": request["id"], "result": result})
-}
+use crate::CLIENT;
+use crate::pipe::pipe;
+use crate::script::{call, play_on, run, speak, text};
+use crate::task_script::{content, ok};
 
 fn said(request: &Value, what: &str) -> Value {
-    result(request, &json!({"content": [{"type": "text", "text": what}]}))
+    ok(request, content(what))
 }
 
 fn initialized(request: &Value) -> Value {
-    let info = json!({"name": SERVER.info().name, "version": "1"});
-    result(
+    let capabilities = json!({"tools": {}, "resources": {"subscribe": true}});
+    let info = json!({"name": "server", "version": "1"});
+    ok(
         request,
-        &json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "resources": {"subscribe": true}}, "serverInfo": info}),
+        json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info}),
     )
 }
 
@@ -60,11 +39,8 @@ fn play<R>(
     answer: impl FnMut(&Value) -> Vec<Value>,
     work: impl AsyncFnOnce(Client) -> R,
 ) -> (R, ConnectionEnd) {
-    let (ours, theirs) = pipe(1 << 16, 1 << 16);
-    let (client, connection) = connector.era(era).connect(ours);
-    let ((result, end), ()) =
-        run(future::zip(future::zip(work(client), connection), speak(theirs, answer)));
-    (result, end.unwrap())
+    let server = |pipe| speak(pipe, answer);
+    play_on(connector.era(era), pipe(1 << 16, 1 << 16), server, work)
 }
 
 #[test]
@@ -143,7 +119,7 @@ fn c7_changes_are_kept_up_to_their_limit_in_bytes() {
                 let updated = |n| json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri(n)}});
                 (0..changes).map(updated).chain([said(request, "done")]).collect()
             }
-            "resources/subscribe" => vec![result(request, &json!({}))],
+            "resources/subscribe" => vec![ok(request, json!({}))],
             _ => Vec::new(),
         };
         let (change, _) = play(Connector::new(&CLIENT), Era::Legacy, answer, async |client| {
@@ -180,9 +156,9 @@ fn f9_a_handler_that_panics_ends_only_its_own_input_request() {
                 call_id = message["id"].clone();
                 let question = json!({"method": "roots/list"});
                 vec![match era {
-                    Era::Modern => result(
+                    Era::Modern => ok(
                         message,
-                        &json!({"resultType": "input_required", "inputRequests": {"q": question}}),
+                        json!({"resultType": "input_required", "inputRequests": {"q": question}}),
                     ),
                     Era::Legacy => json!({"jsonrpc": "2.0", "id": "q", "method": "roots/list"}),
                 }]
@@ -225,7 +201,7 @@ fn s8_the_longest_duration_never_passes() {
     for era in [Era::Modern, Era::Legacy] {
         let answer = |request: &Value| match request["method"].as_str() {
             Some("initialize") => vec![initialized(request)],
-            Some("tools/list") => vec![result(request, &json!({"tools": []}))],
+            Some("tools/list") => vec![ok(request, json!({"tools": []}))],
             Some("tools/call") => vec![said(request, "here")],
             _ => Vec::new(),
         };

@@ -8,6 +8,8 @@ mod changes;
 mod closing;
 mod ends;
 mod flow;
+#[path = "../asynchronous/hooked.rs"]
+mod hooked;
 mod hostile;
 #[path = "../asynchronous/hostile_stream.rs"]
 mod hostile_stream;

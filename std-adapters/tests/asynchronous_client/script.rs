@@ -10,9 +10,11 @@ use mcp_sansio::{
     ServerConfig, ServerEvent, ServerState, TxBuffer,
 };
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ConnectionEnd, Connector};
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::pipe::{Pipe, pipe};
+use crate::task_script::{content, ok};
 
 /// The server of a script. Its output grows as needed, so no call has to be repeated.
 pub(crate) struct Session {
@@ -79,6 +81,31 @@ pub(crate) async fn serve(
         }
         session.tx.advance(usize::MAX);
     }
+}
+
+/// A server of lines, which says this to each message until the client closes.
+pub(crate) async fn speak(mut pipe: Pipe, mut answer: impl FnMut(&Value) -> Vec<Value>) {
+    let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        let read = pipe.read(&mut buffer).await.unwrap();
+        if read == 0 {
+            return;
+        }
+        text.extend_from_slice(&buffer[..read]);
+        while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = text.drain(..=end).collect();
+            for said in answer(&serde_json::from_slice(&line).unwrap()) {
+                if pipe.write_all(format!("{said}\n").as_bytes()).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The response to the first call, as a line.
+pub(crate) fn first_response(text: &str) -> Vec<u8> {
+    format!("{}\n", ok(&json!({"id": 1}), content(text))).into_bytes()
 }
 
 /// Runs a client against a script, until it drops its arguments. Returns how the connection ended.

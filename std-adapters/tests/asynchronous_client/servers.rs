@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use async_io::Async;
 use futures_lite::io::{BufWriter, split};
-use futures_lite::{AsyncRead, AsyncWrite, StreamExt, future};
+use futures_lite::{AsyncRead, AsyncWrite, future};
 use mcp_sansio::types::{
     CallToolParams, ElicitParams, ElicitResult, Field, InputRequest, RequestedSchema, StringSchema,
-    SubscriptionFilter, TextResult, Tool,
+    TextResult, Tool,
 };
 use mcp_sansio::{
     CallOptions, Catalog, Progress, RawJson, Revision, Revisions, ServerConfig, entries,
 };
 use mcp_sansio_adapters::asynchronous::client::{
-    Change, Client, ConnectionEnd, Connector, InputRefusal, InputResponse, OwnedInputRequest,
+    Client, ConnectionEnd, Connector, InputRefusal, InputResponse, OwnedInputRequest,
 };
 use mcp_sansio_adapters::asynchronous::{self as server, App, Context, HandlerResult, JoinedIo};
 
@@ -23,7 +23,7 @@ use crate::script::{run, run_in_real_time, text};
 use crate::{CLIENT, LEGACY, MODERN, SERVER};
 
 static BOTH: ServerConfig<'_> = SERVER.revisions(Revisions::ALL);
-static CATALOG: Catalog<'_> = Catalog::new().tools(entries![tool("greet"), tool("change")]);
+static CATALOG: Catalog<'_> = Catalog::new().tools(entries![tool("greet")]);
 const WHO: RequestedSchema<'_> =
     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 
@@ -61,7 +61,7 @@ async fn answer(question: OwnedInputRequest) -> InputResponse {
 async fn visit(client: &Client) {
     let tools = client.list_tools().await.unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool.unwrap().name.to_string()).collect();
-    assert_eq!(names, ["greet", "change"]);
+    assert_eq!(names, ["greet"]);
     let mut steps = Vec::new();
     let params = CallToolParams::new("greet");
     let greeting =
@@ -100,30 +100,6 @@ fn cust_01_cust_05_both_adapters_understand_each_other_in_both_eras_over_any_str
             assert!(matches!(end, Ok(ConnectionEnd::Closed)), "{end:?}");
             assert_eq!(served.unwrap(), server::ConnectionEnd::Closed);
         }
-    }
-}
-
-#[test]
-fn changes_that_the_server_publishes_arrive() {
-    for config in [&MODERN, &LEGACY] {
-        let (ours, theirs) = pipe(50, 7);
-        let app = App::new(config, greet).catalog(&CATALOG);
-        let hub = app.broadcaster().clone();
-        let (client, connection) = Connector::new(&CLIENT).connect(ours);
-        let uris = [mcp_sansio::types::Text::new("test://r")];
-        let filter =
-            SubscriptionFilter::new().tools_list_changed(true).resource_subscriptions(&uris);
-        let work = async {
-            let mut listening = client.listen(&filter, CallOptions::new()).await.unwrap();
-            hub.publish(mcp_sansio::Change::tools());
-            assert_eq!(listening.next().await, Some(Change::Tools));
-            hub.publish(mcp_sansio::Change::resource("test://r"));
-            assert_eq!(listening.next().await, Some(Change::Resource("test://r".into())));
-            drop(client);
-        };
-        let (((), end), _) =
-            run(future::zip(future::zip(work, connection), server::Connection::new(&app, theirs)));
-        assert!(matches!(end, Ok(ConnectionEnd::Closed)), "{end:?}");
     }
 }
 

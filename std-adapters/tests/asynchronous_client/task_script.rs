@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 pub(crate) const D: Revision = Revision::V2025_11_25;
 pub(crate) const E: Revision = Revision::V2026_07_28;
-pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
+const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// Returns the response to a message that opens a connection.
 pub(crate) fn open(revision: Revision, message: &Value) -> Option<Vec<Value>> {
@@ -38,7 +38,7 @@ pub(crate) fn error(request: &Value, code: i64) -> Value {
 }
 
 /// A task in the words of the dialect, which suggests the shortest interval.
-pub(crate) fn task(revision: Revision, status: &str, more: Value) -> Value {
+fn task(revision: Revision, status: &str, more: Value) -> Value {
     let mut task = json!({"taskId": "t-1", "status": status, "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z"});
     let [ttl, poll] =
         if revision.is_modern() { ["ttlMs", "pollIntervalMs"] } else { ["ttl", "pollInterval"] };
@@ -49,14 +49,14 @@ pub(crate) fn task(revision: Revision, status: &str, more: Value) -> Value {
     task
 }
 
-pub(crate) fn created(revision: Revision) -> Value {
+fn created(revision: Revision) -> Value {
     if !revision.is_modern() {
         return json!({"task": task(revision, "working", json!({}))});
     }
     task(revision, "working", json!({"resultType": "task"}))
 }
 
-pub(crate) fn state(revision: Revision, status: &str, more: Value) -> Value {
+fn state(revision: Revision, status: &str, more: Value) -> Value {
     let mut state = task(revision, status, more);
     if revision.is_modern() {
         state["resultType"] = json!("complete");

@@ -1,11 +1,10 @@
 //! Calls that the server runs as tasks, in both dialects, against a server that is a script.
 
 use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+use futures_lite::future;
 use mcp_sansio::types::{Implementation, TaskStatus};
 use mcp_sansio::{
     CallOptions, ClientConfig, ClientFeatures, OwnedJson, RawJson, Revision, Revisions,
@@ -14,11 +13,9 @@ use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, Ta
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::pipe::{Pipe, pipe};
-use crate::script::{run, text};
-use crate::task_script::{
-    D, E, RELATED, content, created, methods, numbers, ok, open, slow, state,
-};
+use crate::pipe::pipe;
+use crate::script::{run, speak, text};
+use crate::task_script::{D, E, content, methods, numbers, ok, open, slow};
 
 const FEATURES: ClientFeatures = ClientFeatures::ELICITATION_FORM.with(ClientFeatures::TASKS);
 const CLIENT: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), FEATURES);
@@ -33,38 +30,6 @@ static HOST: ClientConfig<'_> = ClientConfig::new(
 .revisions(Revisions::only(D));
 static NEW: ClientConfig<'_> = CLIENT.revisions(Revisions::only(E));
 
-/// What the client has sent, by method and parameters; `-` for responses.
-type Seen = Rc<RefCell<Vec<(String, Value)>>>;
-/// Says what the server sends when it gets a message.
-type Script<'s> = Box<dyn FnMut(&Value) -> Vec<Value> + 's>;
-
-/// Reads lines and responds to them. What opens a connection is responded to here.
-async fn serve(mut pipe: Pipe, revision: Revision, seen: Seen, mut script: Script<'_>) {
-    let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
-    loop {
-        let read = pipe.read(&mut buffer).await.unwrap();
-        if read == 0 {
-            return;
-        }
-        text.extend_from_slice(&buffer[..read]);
-        while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = text.drain(..=end).collect();
-            let message: Value = serde_json::from_slice(&line).unwrap();
-            let name = message["method"].as_str().unwrap_or("-").to_owned();
-            let said = open(revision, &message).unwrap_or_else(|| {
-                seen.borrow_mut().push((name, message["params"].clone()));
-                script(&message)
-            });
-            for message in said {
-                let line = format!("{message}\n");
-                if pipe.write_all(line.as_bytes()).await.is_err() {
-                    return;
-                }
-            }
-        }
-    }
-}
-
 /// Runs a client against a script. Returns what it did, and what the server has seen.
 fn play<R>(
     revision: Revision,
@@ -78,16 +43,24 @@ fn play<R>(
 fn play_with<R>(
     connector: Connector,
     revision: Revision,
-    script: impl FnMut(&Value) -> Vec<Value>,
+    mut script: impl FnMut(&Value) -> Vec<Value>,
     work: impl AsyncFnOnce(Client) -> R,
 ) -> (R, Vec<(String, Value)>) {
     let (ours, theirs) = pipe(1 << 20, 1 << 20);
-    let seen = Seen::default();
+    // What the client has sent, by method and parameters; `-` for responses.
+    let seen = RefCell::new(Vec::new());
     let (client, connection) = connector.connect(ours);
-    let server = serve(theirs, revision, Rc::clone(&seen), Box::new(script));
+    // What opens a connection is responded to here.
+    let server = speak(theirs, |message| {
+        open(revision, message).unwrap_or_else(|| {
+            let name = message["method"].as_str().unwrap_or("-").to_owned();
+            seen.borrow_mut().push((name, message["params"].clone()));
+            script(message)
+        })
+    });
     let all = future::zip(future::zip(work(client), connection), server);
     let ((result, _), ()) = run(all);
-    (result, Rc::try_unwrap(seen).unwrap().into_inner())
+    (result, seen.into_inner())
 }
 
 #[test]
@@ -172,7 +145,10 @@ fn tex_13_a_task_is_resumed_by_another_connection() {
         let (done, seen) = play(revision, slow(revision), async |client| {
             let kept = TaskRef::from_json(&stored).unwrap();
             let mut task = client.resume(&kept).await.unwrap();
-            task.wait().await.unwrap()
+            let mut told = Vec::new();
+            let done = task.wait_with_progress(|step| told.push(numbers(step))).await.unwrap();
+            assert_eq!(told, [("step 1".into(), 1, Some(2)), ("step 2".into(), 2, Some(2))]);
+            done
         });
         assert_eq!(text(&done), "done");
         assert_eq!(methods(&seen)[..2], ["tasks/get"; 2]);
@@ -182,52 +158,6 @@ fn tex_13_a_task_is_resumed_by_another_connection() {
             let resumed = client.resume(&TaskRef::from_json(&stored).unwrap()).await;
             assert!(matches!(resumed, Err(CallError::OtherServer)), "{resumed:?}");
         });
-    }
-}
-
-#[test]
-fn prog_09_progress_of_a_task_goes_to_its_call() {
-    let script = move |message: &Value| match message["method"].as_str().unwrap() {
-        "tools/call" => vec![ok(message, created(D))],
-        "tasks/get" => {
-            let report = |token: u32, progress: f64| {
-                let meta = json!({RELATED: {"taskId": "t-1"}});
-                json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": progress, "_meta": meta}})
-            };
-            vec![report(2, 0.5), report(2, 0.75), ok(message, state(D, "completed", json!({})))]
-        }
-        "tasks/result" => vec![ok(message, content("done"))],
-        other => panic!("{other}"),
-    };
-    let (reports, _) = play(D, script, async |client| {
-        let mut task = client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap();
-        let mut reports = Vec::new();
-        let result = task.wait_with_progress(|step| reports.push(step.progress.as_f64())).await;
-        assert_eq!(text(&result.unwrap()), "done");
-        reports
-    });
-    assert_eq!(reports, [0.5, 0.75]);
-}
-
-#[test]
-fn the_state_of_a_task_has_numbers_also_where_it_is_resumed() {
-    for revision in [D, E] {
-        let (kept, _) = play(revision, slow(revision), async |client| {
-            let task = client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap();
-            task.detach().unwrap()
-        });
-        for kept in [None, Some(kept)] {
-            let (told, _) = play(revision, slow(revision), async |client| {
-                let mut task = match &kept {
-                    Some(kept) => client.resume(kept).await.unwrap(),
-                    None => client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap(),
-                };
-                let mut told = Vec::new();
-                task.wait_with_progress(|step| told.push(numbers(step))).await.unwrap();
-                told
-            });
-            assert_eq!(told, [("step 1".into(), 1, Some(2)), ("step 2".into(), 2, Some(2))]);
-        }
     }
 }
 

@@ -63,6 +63,16 @@ fn auth_92_auth_102_each_request_has_the_token_and_a_refused_stream_gets_another
     }
 }
 
+/// A person who logs in within this time, in milliseconds.
+fn logs_in(takes: u64) -> impl FnOnce(HttpTransport) -> HttpTransport {
+    move |http| {
+        http.authorize(move |_| async move {
+            sleep(Duration::from_millis(takes)).await;
+            Some("new".to_owned())
+        })
+    }
+}
+
 #[test]
 fn auth_89_calls_that_are_refused_at_once_ask_for_one_token() {
     let asked = Arc::new(AtomicU32::new(0));
@@ -100,15 +110,11 @@ fn auth_89_calls_that_are_refused_at_once_ask_for_one_token() {
 
 #[test]
 fn a_call_does_not_time_out_while_a_person_logs_in_and_does_afterwards() {
-    for (is_silent, takes) in [(false, 300), (true, 300)] {
+    let takes = 300;
+    for is_silent in [false, true] {
         let played = play_with(
             Connector::new(&MODERN),
-            |http| {
-                http.bearer("old").authorize(move |_| async move {
-                    sleep(Duration::from_millis(takes)).await;
-                    Some("new".to_owned())
-                })
-            },
+            |http| logs_in(takes)(http.bearer("old")),
             1 << 16,
             move |seen| match (seen.message(), seen.field("authorization")) {
                 ("x", Some("Bearer old")) => unauthorized(),
@@ -170,16 +176,6 @@ fn auth_102_the_stream_of_a_server_of_2024_11_05_may_want_a_token() {
         }
         let gets = played.trace.iter().filter(|line| line.starts_with("GET")).count();
         assert_eq!(gets, 1 + usize::from(token.is_some()));
-    }
-}
-
-/// A person who logs in within this time, in milliseconds.
-fn logs_in(takes: u64) -> impl FnOnce(HttpTransport) -> HttpTransport {
-    move |http| {
-        http.authorize(move |_| async move {
-            sleep(Duration::from_millis(takes)).await;
-            Some("new".to_owned())
-        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Servers of 2024-11-05: one stream of the server, and an endpoint for messages.
 
+use mcp_sansio_adapters::asynchronous::client::{CallError, ConnectionEnd};
 use serde_json::json;
 
 use crate::CLIENT;
@@ -23,17 +24,6 @@ fn the_end_of_its_stream_is_the_end_of_everything() {
     };
     let played =
         play(&CLIENT, 64, answer, async |client| call(&client, "a", &json!({})).await.map(|_| ()));
-    assert!(
-        matches!(played.result, Err(mcp_sansio_adapters::asynchronous::client::CallError::Closed)),
-        "{:?}",
-        played.result
-    );
-    assert!(
-        matches!(
-            played.end,
-            Ok(mcp_sansio_adapters::asynchronous::client::ConnectionEnd::ServerClosed)
-        ),
-        "{:?}",
-        played.end
-    );
+    assert!(matches!(played.result, Err(CallError::Closed)), "{:?}", played.result);
+    assert!(matches!(played.end, Ok(ConnectionEnd::ServerClosed)), "{:?}", played.end);
 }

@@ -181,6 +181,14 @@ pub(crate) struct Played<R> {
     pub(crate) dials: Vec<String>,
 }
 
+impl<R> Played<R> {
+    /// Asserts that this line is in the trace.
+    #[track_caller]
+    pub(crate) fn has(&self, line: &str) {
+        assert!(self.trace.iter().any(|other| other == line), "{:?}", self.trace);
+    }
+}
+
 /// Returns the only request with this message.
 pub(crate) fn only<'s>(seen: &'s [Seen], message: &str) -> &'s Seen {
     let mut all = seen.iter().filter(|seen| seen.message() == message);

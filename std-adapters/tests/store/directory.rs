@@ -22,6 +22,14 @@ impl Place {
         Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
     }
 
+    /// Returns the file of the only record, and its bytes.
+    fn record(&self) -> (PathBuf, Vec<u8>) {
+        let mut files = fs::read_dir(&self.0).unwrap().map(|file| file.unwrap().path());
+        let record = files.find(|path| path.extension().is_some()).unwrap();
+        let whole = fs::read(&record).unwrap();
+        (record, whole)
+    }
+
     fn open(&self) -> DirectoryStore {
         DirectoryStore::open(&self.0, LIMIT).unwrap()
     }
@@ -97,9 +105,7 @@ fn what_is_not_a_record_is_reported_and_never_half_read() {
     let place = Place::new();
     let store = place.open();
     store.put("a", b"0123456789", None).unwrap();
-    let record = fs::read_dir(&place.0).unwrap().map(|file| file.unwrap().path());
-    let record = record.into_iter().find(|path| path.extension().is_some()).unwrap();
-    let whole = fs::read(&record).unwrap();
+    let (record, whole) = place.record();
     for damaged in [&whole[..0], &whole[..12], &whole[..13], &[2][..], &[b'x'; 40]] {
         fs::write(&record, damaged).unwrap();
         let error = store.get("a").unwrap_err();
@@ -119,9 +125,7 @@ fn r3_d1_a_file_that_is_no_record_hinders_no_other() {
     let place = Place::new();
     let store = place.open();
     store.put("a", b"1", None).unwrap();
-    let record = fs::read_dir(&place.0).unwrap().map(|file| file.unwrap().path());
-    let record = record.into_iter().find(|path| path.extension().is_some()).unwrap();
-    let whole = fs::read(&record).unwrap();
+    let (record, whole) = place.record();
     let wrong_key = [&whole[..13], b"\xff1"].concat();
     for damaged in [&whole[..0], &whole[..12], &whole[..13], &wrong_key[..], &[b'x'; 40]] {
         fs::write(&record, damaged).unwrap();

@@ -5,8 +5,6 @@ mod memory;
 mod network;
 mod records;
 mod seals;
-#[cfg(feature = "smol")]
-mod threads;
 
 #[test]
 fn a_store_over_the_network_is_a_store() {

@@ -1,8 +1,10 @@
 //! The store in memory.
 
+use std::thread;
 use std::time::Duration;
 
-use mcp_sansio_adapters::store::{ENTRY_COST, MemoryStore, Store as _};
+use mcp_sansio_adapters::KeyRing;
+use mcp_sansio_adapters::store::{ENTRY_COST, MemoryStore, Store as _, TaskStore};
 use mcp_sansio_contract::store as contract;
 
 #[test]
@@ -26,6 +28,13 @@ fn its_own_clock_goes_on() {
     let store = MemoryStore::new(1 << 10);
     store.put("a", b"", Some(Duration::from_millis(1))).unwrap();
     while store.get("a").unwrap().is_some() {
-        std::thread::sleep(Duration::from_millis(1));
+        thread::sleep(Duration::from_millis(1));
     }
+}
+
+#[test]
+fn it_is_called_on_the_thread_that_needs_it() {
+    let tasks = TaskStore::new(MemoryStore::new(1 << 20), KeyRing::new([7; 32]));
+    let thread = smol::block_on(tasks.run(|_| thread::current().id()));
+    assert_eq!(thread, thread::current().id());
 }

@@ -1,19 +1,16 @@
 //! An authority, and a server with a certificate of it.
 
 use std::net::{TcpListener, TcpStream};
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context as TaskContext, Poll};
 
-use futures_lite::Stream as _;
 use futures_rustls::TlsAcceptor;
 use mcp_sansio::http::server::HostPolicy;
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::client::http::{BoxedStream, rustls};
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
-use mcp_sansio_adapters::asynchronous::{Accepted, App, Context, Listener};
+use mcp_sansio_adapters::asynchronous::{App, Context};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
 };
@@ -21,7 +18,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig as TlsConfig};
 use smol::Async;
-use smol::channel::{Receiver, Sender};
+
+use crate::door::Door;
 
 /// A certificate with its key.
 pub(crate) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
@@ -129,11 +127,10 @@ impl Server {
         let protocols = Arc::default();
         let spoken = Arc::clone(&protocols);
         std::thread::spawn(move || {
-            let (sender, streams) = smol::channel::unbounded();
+            let streams = Door::default();
             let executor = smol::LocalExecutor::new();
-            executor.spawn(accept(listener, config, spoken, sender)).detach();
+            executor.spawn(accept(listener, config, spoken, streams.clone())).detach();
             let app = App::new(&CONFIG, greet).catalog(&CATALOG);
-            let streams = Streams(Mutex::new(Box::pin(streams)));
             // The client of a test chooses the name.
             let options = HttpOptions { host_policy: HostPolicy::ANY_HOST, ..HttpOptions::new() };
             smol::block_on(executor.run(http::serve(&app, streams, options)))
@@ -159,7 +156,7 @@ async fn accept(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     spoken: Arc<Mutex<Vec<String>>>,
-    streams: Sender<BoxedStream>,
+    streams: Door<BoxedStream>,
 ) {
     let listener = Async::<TcpListener>::new(listener).unwrap();
     loop {
@@ -177,22 +174,7 @@ async fn accept(
                 }
             },
         };
-        streams.send(stream).await.unwrap();
-    }
-}
-
-/// Connections whose handshake is over.
-struct Streams(Mutex<Pin<Box<Receiver<BoxedStream>>>>);
-
-impl Listener for Streams {
-    type Stream = BoxedStream;
-
-    fn poll_accept(
-        &self,
-        cx: &mut TaskContext<'_>,
-    ) -> Poll<std::io::Result<Accepted<BoxedStream>>> {
-        let next = self.0.lock().unwrap().as_mut().poll_next(cx);
-        next.map(|stream| Ok((stream.ok_or(std::io::ErrorKind::NotConnected)?, None)))
+        streams.enter(stream, None);
     }
 }
 
