@@ -3,6 +3,8 @@
 #[path = "asynchronous/client.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod client;
+#[path = "asynchronous/door.rs"]
+mod door;
 #[path = "exchange/mod.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod exchange;
@@ -12,12 +14,10 @@ mod pipe;
 #[path = "virtual_time/mod.rs"]
 mod virtual_time;
 
-use std::cell::RefCell;
 use std::future::{Future, pending, ready};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
-use std::task::{self, Poll};
 use std::time::Duration;
 
 use futures_lite::future;
@@ -30,9 +30,7 @@ use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Credentials, HttpOptions, HttpServer, Principal,
 };
-use mcp_sansio_adapters::asynchronous::{
-    Accepted, App, Context, HandlerResult, Listener, TaskOptions, serve,
-};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, TaskOptions, serve};
 use mcp_sansio_adapters::observer::TracingObserver;
 use mcp_sansio_adapters::store::{MemoryStore, TaskStore};
 use serde_json::{Value, json};
@@ -41,8 +39,9 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
 use client::Client;
+use door::Door;
 use exchange::{head, rest, send};
-use pipe::{Pipe, pipe};
+use pipe::pipe;
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
@@ -353,15 +352,8 @@ fn a_task_that_an_earlier_process_has_not_ended_ends_when_it_is_loaded() {
         App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options)
     };
     let first = app();
-    virtual_time::block_on(async {
-        let server = HttpServer::new(&first, HttpOptions::new()).unwrap();
-        let run = async {
-            server.run(&first).await;
-        };
-        let work = async {
-            ask(&server, None, &call(1, "hold", json!({}))).await;
-        };
-        future::or(run, work).await;
+    exchange::serve(&first, HttpOptions::new(), async |server| {
+        ask(server, None, &call(1, "hold", json!({}))).await;
     });
     let next = app().observer(TracingObserver::default());
     let lines = logged(tracing::Level::INFO, async { next.resume_tasks(|_| {}) });
@@ -373,23 +365,12 @@ fn a_task_that_an_earlier_process_has_not_ended_ends_when_it_is_loaded() {
     );
 }
 
-/// A listener with one stream, from an address.
-struct Door(RefCell<Option<Pipe>>);
-
-impl Listener for Door {
-    type Stream = Pipe;
-
-    fn poll_accept(&self, _: &mut task::Context<'_>) -> Poll<io::Result<Accepted<Pipe>>> {
-        let peer = Some(Ipv4Addr::new(192, 0, 2, 9).into());
-        self.0.borrow_mut().take().map_or(Poll::Pending, |stream| Poll::Ready(Ok((stream, peer))))
-    }
-}
-
 #[test]
 fn a_connection_and_its_requests_have_the_address_of_the_client() {
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).observer(TracingObserver::default());
     let (ours, theirs) = pipe(1 << 16, 1 << 16);
-    let door = Door(RefCell::new(Some(theirs)));
+    let door = Door::default();
+    door.enter(theirs, Some(Ipv4Addr::new(192, 0, 2, 9).into()));
     let mut client = Client::new(ours);
     let work = async {
         client.ask(&call(1, "divide", json!({"a": 6, "b": 3}))).await;

@@ -1,27 +1,35 @@
 //! One file of tools behind several transports: the same conversation has the same messages.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-mod catalog;
-mod line;
+#[path = "../exchange/mod.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod exchange;
+#[path = "../embedded_async/port.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod port;
+#[path = "../embedded/received.rs"]
+mod received;
 mod tools;
+#[path = "../virtual_time/mod.rs"]
+mod virtual_time;
 
 use std::future::Future;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Mutex;
-use std::time::Duration;
 
 use async_io::Async;
 use futures_lite::future;
 use mcp_sansio::typed::SyncTools;
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{Era, ServerConfig, ServerFeatures};
-use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
+use mcp_sansio_adapters::asynchronous::http::{HttpExchange, HttpOptions, HttpServer};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, serve};
 use mcp_sansio_adapters::{blocking, embedded_async};
 use serde_json::{Value, json};
 
-use line::{Line, Receiver, Sender, Still};
+use exchange::{head, send};
+use port::{Player, Port, Time};
 use tools::{CATALOG, Fast, Slow};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
@@ -87,17 +95,20 @@ fn over_stdio(
 
 /// Serves a line without an allocator.
 fn over_a_line(handler: impl embedded_async::Handler) -> Messages {
-    let line = Line::new(calls().iter().map(|call| format!("{call}\n")).collect());
+    let (port, time) = (Port::new(usize::MAX), Time::default());
     let connection: embedded_async::Connection<'_, _, 1024, 256> =
         embedded_async::Connection::new(&CONFIG, handler).catalog(&CATALOG);
-    let served = connection.serve(Receiver(&line), Sender(&line), &Still);
-    assert!(future::block_on(served).is_ok());
-    messages(&mut line.output().lines().map(str::to_owned), calls().len())
+    let mut player = Player::new(connection.serve(port.clone(), port.clone(), &time));
+    for call in calls() {
+        port.bytes(format!("{call}\n"));
+        assert_eq!(player.run(), None);
+    }
+    messages(&mut port.lines().lines().map(Result::unwrap), calls().len())
 }
 
 /// Runs a server until the client has its responses.
 fn beside<T: Send + 'static>(
-    served: impl Future<Output = std::io::Result<()>>,
+    served: impl Future<Output: std::fmt::Debug>,
     client: impl FnOnce() -> T + Send + 'static,
 ) -> T {
     let served = async { panic!("the server has ended: {:?}", served.await) };
@@ -126,78 +137,57 @@ fn over_a_socket<F: Future<Output = HandlerResult>>(handler: impl Fn(Context) ->
 
 fn over_http<F: Future<Output = HandlerResult>>(handler: impl Fn(Context) -> F) -> Messages {
     let app = App::new(&CONFIG, handler).catalog(&CATALOG);
-    let (listener, address) = listen();
-    beside(http::serve(&app, listener, HttpOptions::new()), move || {
-        calls().iter().map(|call| post(address, call)).collect()
-    })
+    let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
+    let client = server.clone();
+    beside(server.run(&app), move || calls().iter().map(|call| post(&client, call)).collect())
 }
 
 /// Sends a request of 2026-07-28; returns the messages of its response.
-fn post(address: SocketAddr, call: &Value) -> Vec<Value> {
+fn post(server: &HttpServer, call: &Value) -> Vec<Value> {
     let tool = call["params"]["name"].as_str().unwrap();
-    let head = format!(
-        "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n"
-    );
-    let mut response = Response::of(address, &head, call);
+    let mut response = Response::of(server, &modern(tool), call);
     std::iter::from_fn(|| response.next()).collect()
+}
+
+/// The fields of a call of 2026-07-28.
+fn modern(tool: &str) -> [(&'static str, &str); 3] {
+    [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)]
 }
 
 /// The response to a POST: a message, a stream of them, or none.
 struct Response {
-    stream: BufReader<TcpStream>,
+    exchange: HttpExchange,
     session: Option<String>,
-    length: Option<usize>,
-    /// Events that have been read.
-    events: String,
+    read: String,
 }
 
 impl Response {
-    fn of(address: SocketAddr, head: &str, body: &Value) -> Self {
-        let mut stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        let body = body.to_string();
-        let request = format!(
-            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
-             Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\
-             {head}Content-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut stream = BufReader::new(stream);
-        let (mut session, mut length) = (None, None);
-        for line in stream.by_ref().lines().map(Result::unwrap).take_while(|line| !line.is_empty())
-        {
-            length =
-                length.or(line.strip_prefix("content-length: ").map(|len| len.parse().unwrap()));
-            session = session.or(line.strip_prefix("mcp-session-id: ").map(str::to_owned));
-        }
-        Self { stream, session, length, events: String::new() }
+    fn of(server: &HttpServer, fields: &[(&'static str, &str)], body: &Value) -> Self {
+        future::block_on(async {
+            let mut exchange = send(server, head("POST", fields), &body.to_string()).await;
+            let mut fields = exchange.response().await.fields.into_iter();
+            let session = fields.find(|(name, _)| *name == "mcp-session-id");
+            Self { exchange, session: session.map(|(_, id)| id), read: String::new() }
+        })
     }
 
     fn next(&mut self) -> Option<Value> {
-        if let Some(length) = self.length.replace(0) {
-            let mut body = vec![0; length];
-            self.stream.read_exact(&mut body).unwrap();
-            return (length > 0).then(|| serde_json::from_slice(&body).unwrap());
-        }
-        self.length = None;
         loop {
-            while let Some((line, rest)) = self.events.split_once('\n') {
-                let data = line.strip_prefix("data: ").filter(|data| data.starts_with('{'));
-                let message = data.map(|data| serde_json::from_str(data).unwrap());
-                self.events = rest.to_owned();
+            if let Some((line, rest)) = self.read.split_once('\n') {
+                let data = line.strip_prefix("data: ").unwrap_or(line);
+                let message = data.starts_with('{').then(|| serde_json::from_str(data).unwrap());
+                self.read = rest.to_owned();
                 if message.is_some() {
                     return message;
                 }
+                continue;
             }
-            let mut size = String::new();
-            self.stream.read_line(&mut size).unwrap();
-            let mut chunk = vec![0; usize::from_str_radix(size.trim(), 16).unwrap() + "\r\n".len()];
-            self.stream.read_exact(&mut chunk).unwrap();
-            if chunk == b"\r\n" {
-                return None;
+            match future::block_on(self.exchange.next_piece()) {
+                Some(piece) => self.read += str::from_utf8(&piece.unwrap()).unwrap(),
+                None if self.read.is_empty() => return None,
+                // A message that is no event ends with its response.
+                None => self.read.push('\n'),
             }
-            self.events += std::str::from_utf8(&chunk).unwrap().strip_suffix("\r\n").unwrap();
         }
     }
 }
@@ -287,23 +277,21 @@ impl Wire for Lines {
 }
 
 struct Posts {
-    address: SocketAddr,
+    server: HttpServer,
     session: Option<String>,
     response: Option<Response>,
 }
 
 impl Posts {
     fn post(&mut self, message: &Value) -> Response {
-        let head = match (&self.session, message["params"]["_meta"].is_object()) {
-            (Some(session), _) => {
-                format!("MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: {session}\r\n")
-            }
-            (None, false) => String::new(),
-            (None, true) => "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n\
-                             Mcp-Name: greet\r\n"
-                .to_owned(),
+        let session = self.session.as_deref().unwrap_or_default();
+        let of_session = [("MCP-Protocol-Version", "2025-11-25"), ("Mcp-Session-Id", session)];
+        let fields = match message["params"]["_meta"].is_object() {
+            true => &modern("greet")[..],
+            false if session.is_empty() => &[],
+            false => &of_session,
         };
-        Response::of(self.address, &head, message)
+        Response::of(&self.server, fields, message)
     }
 }
 
@@ -406,10 +394,9 @@ fn ask_asynchronous<F: Future<Output = HandlerResult>>(
     let lines = beside(serve(&app, &listener), move || {
         talk(Lines(BufReader::new(TcpStream::connect(address).unwrap())), era)
     });
-    let (listener, address) = listen();
-    let posts = beside(http::serve(&app, listener, HttpOptions::new()), move || {
-        talk(Posts { address, session: None, response: None }, era)
-    });
+    let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
+    let posts = Posts { server: server.clone(), session: None, response: None };
+    let posts = beside(server.run(&app), move || talk(posts, era));
     [lines, posts]
 }
 

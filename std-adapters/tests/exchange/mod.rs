@@ -1,6 +1,27 @@
 //! Exchanges with a server without sockets.
 
-use mcp_sansio_adapters::asynchronous::http::{HttpExchange, HttpServer, OwnedHead};
+use std::future::{Future, pending};
+
+use futures_lite::future;
+use mcp_sansio_adapters::asynchronous::http::{HttpExchange, HttpOptions, HttpServer, OwnedHead};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
+
+use crate::virtual_time;
+
+/// Runs a server until its clients are done, in virtual time.
+#[allow(dead_code, reason = "not all tests need it")]
+pub(crate) fn serve<F: Future<Output = HandlerResult>, T>(
+    app: &App<impl Fn(Context) -> F>,
+    options: HttpOptions,
+    clients: impl AsyncFnOnce(&HttpServer) -> T,
+) -> T {
+    let server = HttpServer::new(app, options).unwrap();
+    let served = async {
+        server.run(app).await;
+        pending().await
+    };
+    virtual_time::block_on(future::or(served, clients(&server)))
+}
 
 pub(crate) struct Fields(pub(crate) Vec<(&'static str, String)>);
 
@@ -13,13 +34,18 @@ impl mcp_sansio::http::Fields for Fields {
 
 /// Returns the head of a request with the usual fields and more.
 pub(crate) fn head(method: &str, more: &[(&'static str, &str)]) -> OwnedHead {
+    head_to(method, "/mcp", more)
+}
+
+#[allow(dead_code, reason = "not all tests need it")]
+pub(crate) fn head_to(method: &str, target: &str, more: &[(&'static str, &str)]) -> OwnedHead {
     let usual = [
         ("Host", "localhost"),
         ("Content-Type", "application/json"),
         ("Accept", "application/json, text/event-stream"),
     ];
     let all = usual.iter().chain(more).map(|(name, value)| (*name, (*value).to_owned()));
-    OwnedHead::new(method, "/mcp", Fields(all.collect()))
+    OwnedHead::new(method, target, Fields(all.collect()))
 }
 
 /// Sends a request, with its body in small pieces.

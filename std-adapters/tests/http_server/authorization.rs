@@ -69,8 +69,7 @@ fn who(token: &str) -> String {
 fn auth_143_a_request_waits_for_the_check_of_its_token() {
     let check = Check::default();
     let site = Site::with(HttpOptions::new().authorize(check.clone()));
-    let mut slow = site.connect();
-    slow.write(&who("slow"));
+    let mut slow = site.begin(&who("slow"));
     // Others do not wait for it.
     assert_eq!(site.send(&who("anna")).text(), "anna");
     site.wait_for(1, 1);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 
-use crate::site::{Client, Site, modern, post, request};
+use crate::site::{Client, Site, fields_of, in_session, modern, post};
 
 /// A stateless call whose body has this many bytes more than it needs.
 pub(crate) fn long(tool: &str, bytes: usize) -> String {
@@ -15,10 +15,7 @@ pub(crate) fn long(tool: &str, bytes: usize) -> String {
         "\"_meta\"",
         &format!("\"arguments\":{{\"x\":\"{}\"}},\"_meta\"", "x".repeat(bytes)),
     );
-    post(
-        &[("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)],
-        &body,
-    )
+    post(&fields_of(tool), &body)
 }
 
 /// As [`long`], in a session.
@@ -28,7 +25,7 @@ fn long_of(session: &str, tool: &str, bytes: usize) -> String {
         "x".repeat(bytes)
     );
     let body = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{params}}}"#);
-    post(&[("Mcp-Session-Id", session)], &body)
+    in_session(session, &body)
 }
 
 /// Returns whether nothing is received for a while.
@@ -48,58 +45,33 @@ fn narrow() -> HttpOptions {
 pub(crate) fn d1_bodies_wait_while_there_is_no_room_and_go_on_when_there_is() {
     let site = Site::with(narrow());
     let text = long("echo", 80_000);
-    let mut first = site.connect();
-    first.write(&text[..60_000]);
+    let mut first = site.begin(&text[..60_000]);
     // It has been read as far as it was sent once a request on another connection has a response.
     assert!(is_silent(&mut first));
-    let mut second = site.connect();
-    second.write(&text);
+    let mut second = site.begin(&text);
     assert!(is_silent(&mut second));
     // Short bodies are not delayed.
     assert_eq!(site.send(&modern("echo")).text(), "done");
     let session = site.open("2025-11-25");
-    assert_eq!(
-        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status,
-        204
-    );
+    site.delete(&session);
     first.write(&text[60_000..]);
     assert_eq!(first.answer().text(), "done");
     assert_eq!(second.answer().text(), "done");
 }
 
 #[test]
-fn d1_bodies_that_wait_are_refused_when_their_time_is_over() {
-    let site = Site::with(HttpOptions { read_timeout: Duration::from_millis(300), ..narrow() });
-    // Handlers keep their parameters for as long as they run.
-    let mut busy = site.connect();
-    busy.write(&long("wait", 90_000));
-    assert_eq!(busy.head().status, 200);
-    let refused = site.send(&long("echo", 70_000));
-    assert_eq!(
-        (refused.status, refused.field("retry-after"), refused.field("connection")),
-        (503, Some("5"), Some("close"))
-    );
-    assert!(refused.body.contains("\"error\""), "{refused:?}");
-    assert_eq!(site.send(&modern("echo")).text(), "done");
-    drop(busy);
-    site.wait_for(2, 2);
-    assert_eq!(site.send(&long("echo", 70_000)).text(), "done");
-}
-
-#[test]
-fn d1_bodies_of_handlers_count_after_their_connection_is_gone() {
+fn d1_bodies_of_handlers_count_until_they_end_and_those_that_wait_are_refused() {
     let site = Site::with(HttpOptions { read_timeout: Duration::from_millis(300), ..narrow() });
     let session = site.open("2025-11-25");
-    let mut busy = site.connect();
-    busy.write(&long_of(&session, "wait", 90_000));
-    assert_eq!(busy.head().status, 200);
-    drop(busy);
-    assert_eq!(site.send(&long("echo", 30_000)).status, 503);
-    assert_eq!(
-        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status,
-        204
-    );
-    site.wait_for(1, 1);
+    // It goes on without its connection.
+    drop(site.stream(&long_of(&session, "wait", 90_000)));
+    let refused = site.send(&long("echo", 70_000));
+    let fields = ["retry-after", "connection"].map(|name| refused.field(name));
+    assert_eq!((refused.status, fields), (503, [Some("5"), Some("close")]));
+    assert!(refused.body.contains("\"error\""), "{refused:?}");
+    assert_eq!(site.send(&modern("echo")).text(), "done");
+    site.delete(&session);
+    site.wait_for(2, 2);
     assert_eq!(site.send(&long("echo", 30_000)).text(), "done");
 }
 

@@ -12,12 +12,10 @@ use crate::site::{Site, modern, modern_with, post, principal, request};
 #[test]
 fn http_1_0_responses_have_a_length_or_end_with_the_connection() {
     let site = Site::new();
-    let mut client = site.connect();
-    client.write(&modern("echo").replace("HTTP/1.1", "HTTP/1.0"));
+    let mut client = site.begin(&modern("echo").replace("HTTP/1.1", "HTTP/1.0"));
     assert_eq!(client.answer().text(), "done");
     assert!(client.is_closed());
-    let mut client = site.connect();
-    client.write(&modern("steps").replace("HTTP/1.1", "HTTP/1.0"));
+    let mut client = site.begin(&modern("steps").replace("HTTP/1.1", "HTTP/1.0"));
     let head = client.head();
     assert_eq!((head.field("transfer-encoding"), head.field("connection")), (None, Some("close")));
     let rest = client.rest();
@@ -84,10 +82,8 @@ fn s4_the_response_to_a_rejected_head_request_has_no_body() {
 #[test]
 fn r3_h2_half_a_head_and_unread_output_end_at_the_time_of_a_shutdown() {
     let mut site = Site::with(HttpOptions { read_timeout: Duration::MAX, ..HttpOptions::new() });
-    let mut head = site.connect();
-    head.write("POST /mcp HT");
-    let mut deaf = site.connect();
-    deaf.write(&modern("long"));
+    let mut head = site.begin("POST /mcp HT");
+    let _deaf = site.begin(&modern("long"));
     site.wait_for(1, 1);
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {

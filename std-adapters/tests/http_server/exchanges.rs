@@ -12,9 +12,9 @@ use mcp_sansio::{
 };
 use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpOptions, HttpServer};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
-use crate::exchange::{head, rest, send, session_of};
+use crate::exchange::{head, rest, send, serve, session_of};
 use crate::recorder::Recorder;
 use crate::site::principal;
 use crate::virtual_time;
@@ -42,6 +42,8 @@ impl ToolHandler for Caller {
     }
 }
 
+const MINUTE: Duration = Duration::from_secs(60);
+
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{
     "protocolVersion":"2025-11-25","capabilities":{"roots":{}},
     "clientInfo":{"name":"test","version":"1"}}}"#;
@@ -60,19 +62,13 @@ fn a_tool_knows_who_calls_and_the_head_of_its_request() {
     let app = App::new(&CONFIG, |ctx: Context| ctx.call_tool(&caller)).catalog(&CATALOG);
     let options = HttpOptions::new()
         .authorize(|sent: Credentials| ready(Ok(principal(sent.token().unwrap_or_default()))));
-    let server = HttpServer::new(&app, options).unwrap();
-    virtual_time::block_on(future::or(
-        async {
-            server.run(&app).await;
-        },
-        async {
-            let anna = ("Authorization", "Bearer anna");
-            let id = open_session(&server, &[anna]).await;
-            let fields = [anna, ("Mcp-Session-Id", id.as_str()), ("X-Place", "Ulm")];
-            let mut exchange = send(&server, head("POST", &fields), &call("who")).await;
-            assert!(rest(&mut exchange).await.contains("anna in Ulm"));
-        },
-    ));
+    serve(&app, options, async |server| {
+        let anna = ("Authorization", "Bearer anna");
+        let id = open_session(server, &[anna]).await;
+        let fields = [anna, ("Mcp-Session-Id", id.as_str()), ("X-Place", "Ulm")];
+        let mut exchange = send(server, head("POST", &fields), &call("who")).await;
+        assert!(rest(&mut exchange).await.contains("anna in Ulm"));
+    });
 }
 
 struct OnDrop(smol::channel::Sender<()>);
@@ -96,24 +92,18 @@ fn r3_h2_a_response_that_nobody_takes_is_cut_off_and_its_handler_dropped() {
             ctx.text("never")
         }
     });
-    let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","_meta":{
         "io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":1,
         "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     let fields =
         [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "x")];
-    let client = async {
-        let mut exchange = send(&server, head("POST", &fields), body).await;
+    serve(&app, HttpOptions::new(), async |server| {
+        let mut exchange = send(server, head("POST", &fields), body).await;
         assert_eq!(exchange.response().await.status, 200);
-        dropped.recv().await.unwrap();
+        timeout(MINUTE, dropped.recv()).await.expect("the response is kept").unwrap();
         // What it held is gone.
         assert!(matches!(exchange.next_piece().await, None | Some(Err(_))));
-    };
-    let limit = async {
-        tokio::time::sleep(Duration::from_secs(60)).await;
-        panic!("the response is kept");
-    };
-    virtual_time::block_on(future::or(future::or(server.run(&app), client), limit));
+    });
 }
 
 #[test]
@@ -158,19 +148,13 @@ fn a_handler_that_waits_for_room_goes_on_when_its_client_has_read() {
         ctx.text("done")
     });
     let app = app.limits(Limits { max_pending: 1024, ..Limits::new() });
-    let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
-    let client = async {
-        let id = open_session(&server, &[]).await;
+    let text = serve(&app, HttpOptions::new(), async |server| {
+        let id = open_session(server, &[]).await;
         let session = [("Mcp-Session-Id", id.as_str())];
         let body = call("steps").replace(r#""}}"#, r#"","_meta":{"progressToken":1}}}"#);
-        rest(&mut send(&server, head("POST", &session), &body).await).await
-    };
-    let served = future::or(async { Some(client.await) }, async {
-        server.run(&app).await;
-        None
+        let mut called = send(server, head("POST", &session), &body).await;
+        timeout(MINUTE, rest(&mut called)).await.expect("it goes on")
     });
-    let limited = async { tokio::time::timeout(Duration::from_secs(60), served).await };
-    let text = virtual_time::block_on(limited).expect("it goes on").unwrap();
     assert_eq!(text.matches("notifications/progress").count(), 200, "{text}");
     assert!(text.contains("done"), "{text}");
 }
@@ -182,21 +166,19 @@ fn a_context_knows_whether_its_response_is_awaited() {
         give.try_send(ctx).unwrap();
         future::pending::<HandlerResult>()
     });
-    let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
-    let client = async {
-        let id = open_session(&server, &[]).await;
+    serve(&app, HttpOptions::new(), async |server| {
+        let id = open_session(server, &[]).await;
         let session = [("Mcp-Session-Id", id.as_str())];
-        let mut called = send(&server, head("POST", &session), &call("wait")).await;
+        let mut called = send(server, head("POST", &session), &call("wait")).await;
         let ctx = given.recv().await.unwrap();
         assert!(!ctx.is_gone());
         let cancel =
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-        let mut cancelled = send(&server, head("POST", &session), cancel).await;
+        let mut cancelled = send(server, head("POST", &session), cancel).await;
         assert_eq!(cancelled.response().await.status, 202);
         assert!(ctx.is_gone());
         rest(&mut called).await;
-    };
-    virtual_time::block_on(future::or(server.run(&app), client));
+    });
 }
 
 #[test]

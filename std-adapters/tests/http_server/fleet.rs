@@ -1,11 +1,9 @@
 //! Servers that a bus joins.
 
-use std::collections::VecDeque;
-use std::future::poll_fn;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, Weak};
-use std::task::{Poll, Waker};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_io::Async;
 use futures_lite::future;
@@ -16,9 +14,10 @@ use mcp_sansio_adapters::asynchronous::http::{
     HttpExchange, HttpOptions, HttpServer, OwnedHead, serve,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
-use mcp_sansio_adapters::bus::{Bus, BusReceiver, Topic};
+use mcp_sansio_adapters::bus::{Bus as _, Topic};
 use mcp_sansio_adapters::observer::{Event, Observer};
 
+use crate::bus::TestBus;
 use crate::exchange::{Fields, head, read_until, send, session_of};
 use crate::virtual_time;
 
@@ -27,58 +26,6 @@ static CONFIG: ServerConfig<'_> = ServerConfig::new(
     ServerFeatures::TOOLS_LIST_CHANGED.with(ServerFeatures::RESOURCES_SUBSCRIBE),
 );
 const RING: KeyRing = KeyRing::new([5; 32]);
-
-/// Delivers envelopes in order, by [`run`](Self::run).
-#[derive(Default)]
-struct TestBus(Mutex<State>);
-
-#[derive(Default)]
-struct State {
-    receivers: Vec<Weak<dyn BusReceiver>>,
-    underway: VecDeque<(Topic, Vec<u8>)>,
-    topics: Vec<Topic>,
-    waker: Option<Waker>,
-    is_lost: bool,
-}
-
-impl Bus for TestBus {
-    fn publish(&self, topic: Topic, envelope: Vec<u8>) {
-        let mut state = self.0.lock().unwrap();
-        state.underway.push_back((topic, envelope));
-        state.waker.take().into_iter().for_each(Waker::wake);
-    }
-
-    fn join(&self, receiver: Weak<dyn BusReceiver>) {
-        self.0.lock().unwrap().receivers.push(receiver);
-    }
-
-    fn is_connected(&self) -> bool {
-        !self.0.lock().unwrap().is_lost
-    }
-}
-
-impl TestBus {
-    async fn run(&self) {
-        poll_fn(|cx| {
-            loop {
-                let mut state = self.0.lock().unwrap();
-                let Some((topic, envelope)) = state.underway.pop_front() else {
-                    state.waker = Some(cx.waker().clone());
-                    return Poll::Pending;
-                };
-                state.topics.push(topic);
-                let receivers: Vec<_> = state.receivers.iter().filter_map(Weak::upgrade).collect();
-                drop(state);
-                receivers.iter().for_each(|receiver| receiver.deliver(&envelope));
-            }
-        })
-        .await
-    }
-
-    fn topics(&self) -> Vec<Topic> {
-        std::mem::take(&mut self.0.lock().unwrap().topics)
-    }
-}
 
 async fn ask(ctx: Context) -> HandlerResult {
     let request = ctx.request()?;
@@ -140,7 +87,7 @@ fn a_client_does_not_notice_which_server_has_its_requests() {
         }
     };
     let servers = future::or(async { first.run(&one).await }, async { second.run(&two).await });
-    virtual_time::block_on(future::or(future::or(servers, bus.run()), clients));
+    virtual_time::block_on(future::or(future::or(servers, bus.run(Duration::ZERO)), clients));
 }
 
 #[test]
@@ -157,7 +104,7 @@ fn the_health_of_a_server_says_that_its_bus_is_lost() {
     };
     virtual_time::block_on(async {
         assert_eq!(asked("GET").await, (200, r#"{"status":"ok"}"#.to_owned()));
-        bus.0.lock().unwrap().is_lost = true;
+        bus.set_lost(true);
         let degraded = r#"{"status":"degraded","bus":"disconnected"}"#;
         assert_eq!(asked("GET").await, (200, degraded.to_owned()));
         assert_eq!(asked("POST").await.0, 403, "it is not the endpoint");
@@ -196,7 +143,7 @@ fn a_bus_joins_servers_of_one_ring_that_have_names() {
         }
     };
     let server = async { server.run(&app).await };
-    virtual_time::block_on(future::or(future::or(server, bus.run()), client));
+    virtual_time::block_on(future::or(future::or(server, bus.run(Duration::ZERO)), client));
     assert!(told.0.lock().unwrap()[0].contains("one KeyRing"));
 }
 

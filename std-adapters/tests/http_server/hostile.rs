@@ -1,13 +1,14 @@
 //! Clients that never pause, never read or drip: their connections are closed, and others do not
 //! wait for them.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio_adapters::asynchronous::Limits;
 use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 
 use crate::scripted::{Peer, Takes, Then, World};
-use crate::site::{call, modern, post, request};
+use crate::site::{call, in_session, modern, post, request};
 
 const SHORT: Duration = Duration::from_millis(50);
 const CHUNKED: &str = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -97,10 +98,7 @@ fn s3_a_client_that_never_reads_is_disconnected_whatever_the_response() {
         request("PUT", "/mcp", &[], ""),
         request("OPTIONS", "/mcp", &[], ""),
         request("DELETE", "/mcp", &[("Mcp-Session-Id", "unknown")], ""),
-        post(
-            &[("Mcp-Session-Id", &id)],
-            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-        ),
+        in_session(&id, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#),
         post(&[("Expect", "100-continue")], "{}").replace("{}", ""),
         "nonsense\r\n\r\n".to_owned(),
         modern("echo"),
@@ -165,9 +163,8 @@ fn s6_a_modern_client_that_disconnected_is_detected_behind_pipelined_requests() 
     for then in [Then::End, Then::Flood("x")] {
         let mut world = World::new(HttpOptions::new());
         let peer = world.connect(&(modern("wait") + &ahead)).then(then);
-        let (waiting, ended) = (world.waiting.clone(), world.ended.clone());
-        world.until("the handler is dropped", || ended.load(Ordering::SeqCst) == 1);
-        assert_eq!(waiting.load(Ordering::SeqCst), 1);
+        let counts = Arc::clone(&world.counts);
+        world.until("the handler is dropped", || counts.get() == (1, 1));
         assert!(peer.is_gone());
     }
 }
@@ -177,10 +174,8 @@ fn s6_pipelined_bytes_are_kept_up_to_a_limit_and_then_end_the_connection() {
     for (ahead, kept) in [(10, 10), (400, 0)] {
         let mut world = World::new(HttpOptions::new());
         let peer = world.connect(&(modern("wait") + &modern("echo").repeat(ahead)));
-        let waiting = world.waiting.clone();
-        world.until("all has been read", || {
-            waiting.load(Ordering::SeqCst) == 1 && peer.get().is_silent()
-        });
+        let counts = Arc::clone(&world.counts);
+        world.until("all has been read", || counts.get() == (1, 0) && peer.get().is_silent());
         world.open_gate();
         world.until("all is answered", || peer.answers("200") == 1 + kept);
         if kept == 0 {
@@ -195,7 +190,8 @@ fn s6_pipelined_bytes_are_kept_up_to_a_limit_and_then_end_the_connection() {
 
 #[test]
 fn a_client_may_send_its_next_request_as_soon_as_it_has_a_long_response() {
-    let mut world = World::with_max_pending(HttpOptions::new(), 1 << 20);
+    let mut world =
+        World::with(HttpOptions::new(), Limits { max_pending: 1 << 20, ..Limits::new() });
     let client = world.connect("");
     client.get().next = Some(sized(90_000) + &" ".repeat(90_000));
     client.send(&modern("long"));

@@ -4,7 +4,7 @@
 use mcp_sansio::Change;
 use serde_json::{Value, json};
 
-use crate::site::{Client, Site, call, get, post};
+use crate::site::{Client, Site, call, fields_of, get, in_session, post};
 
 #[test]
 fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
@@ -51,10 +51,7 @@ fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
 
     for (number, ((stream, question), session)) in asked.iter_mut().zip(&sessions).enumerate() {
         let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"number": number}}});
-        assert_eq!(
-            site.send(&post(&[("Mcp-Session-Id", session)], &answer.to_string())).status,
-            202
-        );
+        assert_eq!(site.send(&in_session(session, &answer.to_string())).status, 202);
         let result = stream.event();
         assert_eq!(result["id"], 5);
         let text: Value =
@@ -96,11 +93,7 @@ fn ask(site: &Site, session: &str) -> (Stream, Value) {
 
 fn alone(id: u32) -> String {
     let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "echo", "_meta": meta()}});
-    let fields = [
-        ("MCP-Protocol-Version", "2026-07-28"),
-        ("Mcp-Method", "tools/call"),
-        ("Mcp-Name", "echo"),
-    ];
+    let fields = fields_of("echo");
     post(&fields, &body.to_string())
 }
 
@@ -117,9 +110,7 @@ struct Stream {
 impl Stream {
     /// Sends a request, whose response this is.
     fn open(site: &Site, request: &str) -> Self {
-        let mut client = site.connect();
-        client.write(request);
-        assert_eq!(client.head().status, 200);
+        let client = site.stream(request);
         Self { client, read: String::new() }
     }
 

@@ -4,7 +4,11 @@
 mod access;
 mod authorization;
 mod bodies;
+#[path = "../bus/mod.rs"]
+mod bus;
 mod connections;
+#[path = "../asynchronous/door.rs"]
+mod door;
 #[path = "../exchange/mod.rs"]
 mod exchange;
 mod exchanges;

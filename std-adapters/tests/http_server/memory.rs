@@ -9,7 +9,7 @@ use mcp_sansio::Progress;
 use mcp_sansio::types::TextResult;
 use mcp_sansio_adapters::asynchronous::{Context, HandlerResult, Limits};
 
-use crate::site::{Site, call, modern, post, request};
+use crate::site::{Site, call, in_session, modern};
 
 /// Reports progress until there is no room. Returns the number of wakers that are kept for one
 /// future that is polled a thousand times, and for a thousand futures that are dropped.
@@ -54,11 +54,8 @@ fn s5_a_handler_that_waits_for_room_keeps_one_waker() {
 fn m1_handlers_of_a_session_have_a_limit_that_lost_connections_do_not_raise() {
     let site = Site::new();
     let session = site.open("2025-11-25");
-    let send = |number: usize| {
-        let mut client = site.connect();
-        client.write(&call(&session, u32::try_from(number).unwrap() + 2, "wait"));
-        client
-    };
+    let send =
+        |number: usize| site.begin(&call(&session, u32::try_from(number).unwrap() + 2, "wait"));
     let max_running = Limits::new().max_running;
     for number in 0..max_running {
         assert_eq!(send(number).head().status, 200);
@@ -66,15 +63,11 @@ fn m1_handlers_of_a_session_have_a_limit_that_lost_connections_do_not_raise() {
     site.wait_for(max_running, 0);
     let more: Vec<_> = (max_running..max_running + 10).map(send).collect();
     // They have been processed once another request of the session has a response.
-    let ping =
-        post(&[("Mcp-Session-Id", &session)], r#"{"jsonrpc":"2.0","id":1000,"method":"ping"}"#);
+    let ping = in_session(&session, r#"{"jsonrpc":"2.0","id":1000,"method":"ping"}"#);
     assert_eq!(site.send(&ping).status, 200);
     drop(more);
     site.wait_for(max_running, 0);
-    assert_eq!(
-        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status,
-        204
-    );
+    site.delete(&session);
     site.wait_for(max_running, max_running);
 }
 
@@ -85,7 +78,7 @@ fn m1_subscriptions_of_a_session_have_a_limit() {
     let mut client = site.connect();
     let is_refused = (2..3000).any(|id| {
         let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/subscribe","params":{{"uri":"test://{id}"}}}}"#);
-        client.write(&post(&[("Mcp-Session-Id", &session)], &body));
+        client.write(&in_session(&session, &body));
         client.answer().body.contains("\"error\"")
     });
     assert!(is_refused);

@@ -4,11 +4,12 @@ use std::future::ready;
 use std::time::Duration;
 
 use mcp_sansio::Change;
+use mcp_sansio_adapters::asynchronous::Limits;
 use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Credentials, HttpOptions, ProtectedResource,
 };
 
-use crate::site::{Site, get, modern, post, principal, request};
+use crate::site::{Site, get, limits, modern, principal, request};
 
 #[test]
 fn a_connection_serves_one_request_after_the_other_and_those_that_were_sent_ahead() {
@@ -42,14 +43,13 @@ fn a_client_that_expects_100_continue_gets_it_before_the_body() {
     let site = Site::new();
     let request = modern("echo").replace("Host:", "Expect: 100-continue\r\nHost:");
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
-    let mut client = site.connect();
-    client.write(&format!("{head}\r\n\r\n"));
+    let mut client = site.begin(&format!("{head}\r\n\r\n"));
     assert_eq!(client.head().status, 100);
     client.write(body);
     assert_eq!(client.answer().text(), "done");
     // The body need not be sent if the head is rejected.
-    let mut client = site.connect();
-    client.write(&format!("{}\r\n\r\n", head.replace("Host: localhost", "Host: evil.example.com")));
+    let mut client = site
+        .begin(&format!("{}\r\n\r\n", head.replace("Host: localhost", "Host: evil.example.com")));
     assert_eq!(client.answer().status, 403);
 }
 
@@ -123,9 +123,7 @@ fn s7_a_target_may_be_an_absolute_url_of_the_host() {
         404
     );
     // The HTTP+SSE stream names the path for messages.
-    let mut stream = site.connect();
-    stream.write(&whole(request("GET", &format!("http://{host}/sse"), &[], "")));
-    assert_eq!(stream.head().status, 200);
+    let mut stream = site.stream(&whole(request("GET", &format!("http://{host}/sse"), &[], "")));
     let event = stream.chunk().unwrap();
     let path = event.split_once("data: ").unwrap().1.trim();
     assert!(path.starts_with("/sse?session="), "{event}");
@@ -150,38 +148,20 @@ fn s8_a_time_limit_of_the_longest_duration_never_passes() {
     assert_eq!(site.send(&modern("later")).text(), "kept");
     let session = site.open("2025-11-25");
     assert_eq!(site.call(&session, 2, "steps").status, 200);
-    let mut stream = site.connect();
-    stream.write(&get(&session, &[]));
-    assert_eq!(stream.head().status, 200);
+    let mut stream = site.stream(&get(&session, &[]));
     site.hub.publish(Change::tools());
     while !stream.chunk().unwrap().contains("tools/list_changed") {}
-    let mut refused = site.connect();
-    refused.write("nonsense\r\n\r\n");
+    let mut refused = site.begin("nonsense\r\n\r\n");
     assert_eq!(refused.answer().status, 400);
     assert!(refused.is_closed());
 }
 
 #[test]
-fn shutdown_finishes_open_requests_and_ends_streams() {
-    let mut site = Site::patient(HttpOptions::new(), Duration::from_secs(60));
-    let session = site.open("2025-11-25");
+fn shutdown_finishes_open_requests_and_closes_idle_connections() {
+    let limits = Limits { shutdown_timeout: Duration::from_secs(60), ..limits() };
+    let mut site = Site::start(HttpOptions::new(), limits, None);
     let mut idle = site.connect();
-    let mut stream = site.connect();
-    stream.write(&get(&session, &[]));
-    assert_eq!(stream.head().status, 200);
-    let mut busy = site.connect();
-    busy.write(&modern("steps"));
-    assert_eq!(busy.head().status, 200);
-    let mut listening = site.connect();
-    let listen = r#"{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-    listening.write(&post(
-        &[("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "subscriptions/listen")],
-        listen,
-    ));
-    assert_eq!(listening.head().status, 200);
-    assert!(listening.chunk().unwrap().contains("acknowledged"));
-    site.hub.publish(Change::tools());
-    assert!(listening.chunk().unwrap().contains("tools/list_changed"));
+    let mut busy = site.stream(&modern("steps"));
     site.shut_down();
     assert!(idle.is_closed());
     let mut rest = String::new();
@@ -189,12 +169,4 @@ fn shutdown_finishes_open_requests_and_ends_streams() {
         rest += &chunk;
     }
     assert!(rest.contains("\"done\""), "{rest}");
-    assert!(listening.chunk().unwrap().contains("\"resultType\":\"complete\""));
-    assert!(listening.chunk().is_none());
-    // The event before the end carries the retry time.
-    let mut rest = String::new();
-    while let Some(chunk) = stream.chunk() {
-        rest += &chunk;
-    }
-    assert!(rest.ends_with("retry: 1000\n\n"), "{rest}");
 }

@@ -23,8 +23,7 @@ use mcp_sansio_adapters::asynchronous::{
 use mcp_sansio_adapters::{CatalogSource, KeyRing, SharedCatalog};
 use serde_json::{Value, json};
 
-use crate::exchange::{head, rest, send};
-use crate::virtual_time;
+use crate::exchange::{self, head, rest, send};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
@@ -93,21 +92,12 @@ impl Scoped<'_> {
     pub(crate) async fn send(
         &self,
         scopes: &str,
-        fields: &[(&'static str, &str)],
-        body: &Value,
-    ) -> Answer {
-        self.send_text(scopes, fields, &body.to_string()).await
-    }
-
-    pub(crate) async fn send_text(
-        &self,
-        scopes: &str,
         more: &[(&'static str, &str)],
-        body: &str,
+        body: impl ToString,
     ) -> Answer {
         let token = format!("Bearer {}", scopes.replace(' ', "+"));
         let fields = [more, &[("Authorization", &token)]].concat();
-        let mut exchange = send(self.server, head("POST", &fields), body).await;
+        let mut exchange = send(self.server, head("POST", &fields), &body.to_string()).await;
         let head = exchange.response().await;
         Answer { status: head.status, fields: head.fields, body: rest(&mut exchange).await }
     }
@@ -139,8 +129,19 @@ impl Scoped<'_> {
         let answer = self.send(scopes, &[], &body).await;
         let id = answer.field("mcp-session-id").unwrap().to_owned();
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        assert_eq!(self.send(scopes, &[("Mcp-Session-Id", &id)], &ready).await.status, 202);
+        assert_eq!(self.send_in(scopes, &id, &ready).await.status, 202);
         id
+    }
+
+    async fn send_in(&self, scopes: &str, session: &str, body: &Value) -> Answer {
+        self.send(scopes, &[("Mcp-Session-Id", session)], body).await
+    }
+
+    /// Returns the result of a list.
+    async fn list(&self, scopes: &str, kind: &str, params: Value) -> Value {
+        let answer = self.modern(scopes, &format!("{kind}/list"), params).await;
+        let list: Value = serde_json::from_str(&answer.body).unwrap();
+        list["result"].clone()
     }
 
     fn called(&self) -> Vec<String> {
@@ -178,14 +179,9 @@ pub(crate) fn serve_app(
         handle(ctx)
     });
     let app = with(App::new(&CONFIG, handler));
-    let server = HttpServer::new(&app, options).unwrap();
-    let scoped = Scoped { server: &server, called: &called };
-    virtual_time::block_on(future::or(
-        async {
-            server.run(&app).await;
-        },
-        clients(scoped),
-    ));
+    exchange::serve(&app, options, async |server| {
+        clients(Scoped { server, called: &called }).await;
+    });
 }
 
 /// Asks for a name, or replies.
@@ -230,12 +226,11 @@ fn auth_146_auth_148_a_refusal_names_all_scopes_that_the_tool_takes_each_time() 
 #[test]
 fn lists_show_what_the_scopes_permit() {
     async fn names(site: &Scoped<'_>, granted: &str, kind: &str) -> (Vec<String>, Value) {
-        let list = site.modern(granted, &format!("{kind}/list"), json!({})).await;
-        let list: Value = serde_json::from_str(&list.body).unwrap();
+        let list = site.list(granted, kind, json!({})).await;
         let key = if kind.ends_with("templates") { "resourceTemplates" } else { kind };
-        let entries = list["result"][key].as_array().unwrap_or_else(|| panic!("{list}"));
+        let entries = list[key].as_array().unwrap_or_else(|| panic!("{list}"));
         let names = entries.iter().map(|entry| entry["name"].as_str().unwrap().to_owned());
-        (names.collect(), list["result"]["cacheScope"].clone())
+        (names.collect(), list["cacheScope"].clone())
     }
     serve(options(), async |site| {
         for (granted, kind, listed) in [
@@ -262,14 +257,11 @@ fn lists_show_what_the_scopes_permit() {
     });
     // Without scopes the lists are the same for all.
     static OPEN: Catalog<'_> = Catalog::new().tools(entries![Tool::new("open", SCHEMA)]);
-    serve_app(
-        options(),
-        |app| app.catalog(&OPEN),
-        async |site| {
-            let (names, cache) = names(&site, "files:read", "tools").await;
-            assert_eq!((&names[..], cache), (&["open".to_owned()][..], json!("public")));
-        },
-    );
+    let with = |app: App<BoxedHandler>| app.catalog(&OPEN);
+    serve_app(options(), with, async |site| {
+        let (names, cache) = names(&site, "files:read", "tools").await;
+        assert_eq!((&names[..], cache), (&["open".to_owned()][..], json!("public")));
+    });
     let all = HttpOptions { lists_unpermitted: true, ..options() };
     serve(all, async |site| {
         let (names, cache) = names(&site, "", "tools").await;
@@ -288,14 +280,13 @@ fn a_session_goes_on_at_another_server_with_the_same_ring() {
         id = site.open("files:read", "2025-11-25").await;
     });
     assert!(id.starts_with("a1-0-"), "{id}");
-    let fields = [("Mcp-Session-Id", &*id)];
     serve_app(named("b"), with_ring, async |site| {
-        let answer = site.send("files:read", &fields, &call(2, "list")).await;
+        let answer = site.send_in("files:read", &id, &call(2, "list")).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         assert_eq!(site.called(), ["list"]);
     });
     serve(options(), async |site| {
-        assert_eq!(site.send("files:read", &fields, &call(2, "list")).await.status, 404);
+        assert_eq!(site.send_in("files:read", &id, &call(2, "list")).await.status, 404);
         assert_eq!(site.open("", "2025-11-25").await.len(), 32, "an id without a ring is random");
     });
     let app = App::new(&CONFIG, handle).key_ring(ring.clone());
@@ -322,40 +313,36 @@ fn a_principal_has_the_catalog_that_is_chosen_for_it() {
         }
     };
     let names = async |site: &Scoped<'_>, granted: &str| {
-        let list = site.modern(granted, "tools/list", json!({})).await;
-        let list: Value = serde_json::from_str(&list.body).unwrap();
-        assert_eq!(list["result"]["cacheScope"], "private", "others have other tools");
-        let tools = list["result"]["tools"].as_array().unwrap();
+        let list = site.list(granted, "tools", json!({})).await;
+        assert_eq!(list["cacheScope"], "private", "others have other tools");
+        let tools = list["tools"].as_array().unwrap();
         tools.iter().map(|it| it["name"].as_str().unwrap()).collect::<Vec<_>>().join(" ")
     };
-    serve_app(
-        options(),
-        |app| app.catalog(&CATALOG).catalog_of(choose),
-        async |site| {
-            assert_eq!(names(&site, "").await, "time");
-            assert_eq!(names(&site, "admin").await, "restart");
-            assert_eq!(names(&site, "admin wipe").await, "restart wipe");
-            assert_eq!(names(&site, "plugins").await, "one");
-            plugins.update(|tools| tools.add(Tool::new("two", SCHEMA))).unwrap();
-            assert_eq!(names(&site, "plugins").await, "one two");
-            for (granted, tool, status, text) in [
-                ("admin", "restart", 200, "done"),
-                ("admin", "wipe", 403, "Insufficient scope"),
-                ("admin", "time", 200, "Unknown tool: time"),
-                ("", "restart", 200, "Unknown tool: restart"),
-                ("plugins", "two", 200, "done"),
-                ("panic", "time", 500, "The token cannot be checked"),
-            ] {
-                let answer = site.modern(granted, "tools/call", json!({ "name": tool })).await;
-                assert!(answer.body.contains(text), "{granted} {tool}: {answer:?}");
-                assert_eq!(answer.status, status, "{granted} {tool}: {answer:?}");
-            }
-            assert_eq!(site.called(), ["restart", "two"]);
-            // It is asked twice: what the tool takes, and what the tool is.
-            let late = site.modern("late", "tools/call", json!({ "name": "time" })).await;
-            assert!(late.body.contains("The handler panicked"), "{late:?}");
-        },
-    );
+    let with = |app: App<BoxedHandler>| app.catalog(&CATALOG).catalog_of(choose);
+    serve_app(options(), with, async |site| {
+        assert_eq!(names(&site, "").await, "time");
+        assert_eq!(names(&site, "admin").await, "restart");
+        assert_eq!(names(&site, "admin wipe").await, "restart wipe");
+        assert_eq!(names(&site, "plugins").await, "one");
+        plugins.update(|tools| tools.add(Tool::new("two", SCHEMA))).unwrap();
+        assert_eq!(names(&site, "plugins").await, "one two");
+        for (granted, tool, status, text) in [
+            ("admin", "restart", 200, "done"),
+            ("admin", "wipe", 403, "Insufficient scope"),
+            ("admin", "time", 200, "Unknown tool: time"),
+            ("", "restart", 200, "Unknown tool: restart"),
+            ("plugins", "two", 200, "done"),
+            ("panic", "time", 500, "The token cannot be checked"),
+        ] {
+            let answer = site.modern(granted, "tools/call", json!({ "name": tool })).await;
+            assert!(answer.body.contains(text), "{granted} {tool}: {answer:?}");
+            assert_eq!(answer.status, status, "{granted} {tool}: {answer:?}");
+        }
+        assert_eq!(site.called(), ["restart", "two"]);
+        // It is asked twice: what the tool takes, and what the tool is.
+        let late = site.modern("late", "tools/call", json!({ "name": "time" })).await;
+        assert!(late.body.contains("The handler panicked"), "{late:?}");
+    });
 }
 
 #[test]
@@ -377,9 +364,7 @@ fn a_part_of_a_long_list_is_written_in_pieces_and_pages() {
     serve_app(options(), with, async |site| {
         let (mut cursor, mut names) = (json!({}), Vec::new());
         loop {
-            let page = site.modern("odd", "prompts/list", cursor).await;
-            let page: Value = serde_json::from_str(&page.body).unwrap();
-            let page = &page["result"];
+            let page = site.list("odd", "prompts", cursor).await;
             names.extend(page["prompts"].as_array().unwrap().iter().map(|it| it["name"].clone()));
             match &page["nextCursor"] {
                 Value::Null => break,
@@ -429,9 +414,8 @@ fn auth_150_prompts_resources_and_subscriptions_take_scopes_and_403_comes_before
             "jsonrpc": "2.0", "id": 2, "method": "resources/subscribe",
             "params": { "uri": "file:///secret" },
         });
-        let session = [("Mcp-Session-Id", session.as_str())];
-        assert_eq!(site.send("", &session, &subscribe).await.wanted(), "secrets");
-        assert_eq!(site.send("secrets", &session, &subscribe).await.status, 200);
+        assert_eq!(site.send_in("", &session, &subscribe).await.wanted(), "secrets");
+        assert_eq!(site.send_in("secrets", &session, &subscribe).await.status, 200);
     });
 }
 
@@ -458,12 +442,11 @@ fn auth_150_each_request_of_a_session_has_the_scopes_of_its_own_token() {
     for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         serve(options(), async |site| {
             let session = site.open("", version).await;
-            let session = [("Mcp-Session-Id", session.as_str())];
-            let denied = site.send("", &session, &call(2, "list")).await;
+            let denied = site.send_in("", &session, &call(2, "list")).await;
             assert_eq!(denied.wanted(), "files:read");
             assert_eq!(site.called(), [""; 0]);
             // The client has a new token now; the session goes on.
-            assert_eq!(site.send("files:read", &session, &call(3, "list")).await.status, 200);
+            assert_eq!(site.send_in("files:read", &session, &call(3, "list")).await.status, 200);
             assert_eq!(site.called(), ["list"]);
         });
     }
@@ -473,13 +456,12 @@ fn auth_150_each_request_of_a_session_has_the_scopes_of_its_own_token() {
 fn auth_146_a_batch_is_refused_as_a_whole_with_the_scopes_of_all_its_requests() {
     serve(options(), async |site| {
         let session = site.open("", "2025-03-26").await;
-        let session = [("Mcp-Session-Id", session.as_str())];
         let batch = json!([call(2, "time"), call(3, "remove"), call(4, "move")]);
-        let denied = site.send("files:write files:remove", &session, &batch).await;
+        let denied = site.send_in("files:write files:remove", &session, &batch).await;
         assert_eq!(denied.wanted(), "files:write files:remove files:read");
         assert_eq!(site.called(), [""; 0]);
         let all = "files:write files:remove files:read";
-        assert_eq!(site.send(all, &session, &batch).await.status, 200);
+        assert_eq!(site.send_in(all, &session, &batch).await.status, 200);
         assert_eq!(site.called(), ["time", "remove", "move"]);
     });
 }
@@ -506,7 +488,7 @@ fn auth_150_what_is_checked_is_what_is_called_whatever_the_header_fields_say() {
             for name in ["time", "remove"] {
                 let mut fields = fields;
                 fields[2].1 = name;
-                let answer = site.send_text("", &fields, &body.replace("META", meta)).await;
+                let answer = site.send("", &fields, body.replace("META", meta)).await;
                 let called = site.called();
                 assert!(called.iter().all(|called| called == "time"), "{body}: {called:?}");
                 let is_refused = matches!(answer.status, 400 | 403);
@@ -531,10 +513,9 @@ fn auth_150_an_application_sets_the_scopes_of_methods() {
         let level = json!({
             "jsonrpc": "2.0", "id": 2, "method": "logging/setLevel", "params": { "level": "info" },
         });
-        let session = [("Mcp-Session-Id", session.as_str())];
-        assert_eq!(site.send("", &session, &level).await.wanted(), "admin");
+        assert_eq!(site.send_in("", &session, &level).await.wanted(), "admin");
         // The catalog's scopes hold as before.
-        assert_eq!(site.send("", &session, &call(3, "list")).await.wanted(), "files:read");
+        assert_eq!(site.send_in("", &session, &call(3, "list")).await.wanted(), "files:read");
     });
     // A rule that panics refuses.
     serve(options().scopes(|_| panic!("a broken rule")), async |site| {
@@ -547,18 +528,13 @@ fn auth_150_an_application_sets_the_scopes_of_methods() {
 fn auth_150_tools_that_are_added_later_take_scopes_too() {
     let catalog = SharedCatalog::new(&Catalog::new());
     let shared = &catalog;
-    serve_app(
-        options(),
-        |app| app.catalog(shared),
-        async |site| {
-            catalog
-                .update(|catalog| catalog.add(Tool::new("late", SCHEMA).scopes("late")))
-                .unwrap();
-            let params = || json!({ "name": "late" });
-            assert_eq!(site.modern("", "tools/call", params()).await.wanted(), "late");
-            assert_eq!(site.modern("late", "tools/call", params()).await.status, 200);
-        },
-    );
+    let with = |app: App<BoxedHandler>| app.catalog(shared);
+    serve_app(options(), with, async |site| {
+        catalog.update(|catalog| catalog.add(Tool::new("late", SCHEMA).scopes("late"))).unwrap();
+        let params = || json!({ "name": "late" });
+        assert_eq!(site.modern("", "tools/call", params()).await.wanted(), "late");
+        assert_eq!(site.modern("late", "tools/call", params()).await.status, 200);
+    });
 }
 
 #[test]
@@ -571,9 +547,8 @@ fn r3_a3_a_text_of_scopes_is_compared_once_however_many_requests_take_it() {
     };
     serve(options().implies(implies), async |site| {
         let session = site.open("", "2025-03-26").await;
-        let session = [("Mcp-Session-Id", session.as_str())];
         let batch: Vec<_> = (0..1000).map(|id| call(id, "list")).collect();
-        let denied = site.send("one two three", &session, &json!(batch)).await;
+        let denied = site.send_in("one two three", &session, &json!(batch)).await;
         assert_eq!(denied.wanted(), "files:read");
         assert_eq!(compared.load(Ordering::Relaxed), 3);
     });
@@ -592,13 +567,12 @@ fn r3_a3_many_scopes_are_found_and_named_in_the_order_of_the_requests() {
     serve(options().scopes(scopes_of), async |site| {
         let all = NAMES.join(" ");
         let session = site.open("", "2025-03-26").await;
-        let session = [("Mcp-Session-Id", session.as_str())];
         let batch: Vec<_> = (2..).zip(NAMES).map(|(id, name)| call(id, name)).collect();
         let batch = json!([&batch[..], &batch[..]].concat());
-        assert_eq!(site.send(&all, &session, &batch).await.status, 200);
+        assert_eq!(site.send_in(&all, &session, &batch).await.status, 200);
         for missing in ["t", "m", "a"] {
             let granted = all.replace(missing, "");
-            assert_eq!(site.send(&granted, &session, &batch).await.wanted(), all, "{missing}");
+            assert_eq!(site.send_in(&granted, &session, &batch).await.wanted(), all, "{missing}");
         }
     });
 }

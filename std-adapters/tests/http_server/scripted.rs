@@ -6,7 +6,6 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context as Cx, Poll, Waker};
 use std::time::Duration;
@@ -14,12 +13,13 @@ use std::time::Duration;
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
-use mcp_sansio_adapters::asynchronous::{Accepted, App, Context, HandlerResult, Limits, Listener};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits};
 use smol::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio::time::{Sleep, sleep};
 
-use crate::site::{initialize, post};
+use crate::door::Door;
+use crate::site::{Counted, Counts, in_session, initialize};
 use crate::virtual_time;
 
 static CONFIG: ServerConfig<'_> =
@@ -35,46 +35,27 @@ const fn tool(name: &'static str) -> Tool<'static> {
 pub(crate) struct World {
     runtime: Runtime,
     served: Pin<Box<dyn Future<Output = io::Result<()>>>>,
-    door: Door,
-    /// Number of waiting handlers, and of those that were dropped or have ended.
-    pub(crate) waiting: Arc<AtomicUsize>,
-    pub(crate) ended: Arc<AtomicUsize>,
+    door: Door<Stream>,
+    /// Of `wait`.
+    pub(crate) counts: Arc<Counts>,
     gate: smol::channel::Sender<()>,
-}
-
-struct Ended(Arc<AtomicUsize>);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
 }
 
 impl World {
     pub(crate) fn new(options: HttpOptions) -> Self {
-        Self::with_max_pending(options, 4096)
+        Self::with(options, Limits { max_pending: 4096, ..Limits::new() })
     }
 
-    pub(crate) fn with_max_pending(options: HttpOptions, max_pending: usize) -> Self {
-        Self::with_limits(options, max_pending, 1024)
-    }
-
-    pub(crate) fn with_limits(
-        options: HttpOptions,
-        max_pending: usize,
-        max_connections: usize,
-    ) -> Self {
+    pub(crate) fn with(options: HttpOptions, limits: Limits) -> Self {
         let (gate, opened) = smol::channel::unbounded();
-        let (waiting, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let counts = (Arc::clone(&waiting), Arc::clone(&ended));
+        let counts = Arc::new(Counts::default());
+        let counted = Arc::clone(&counts);
         let handler = move |ctx: Context| -> Pin<Box<dyn Future<Output = HandlerResult>>> {
-            let (opened, waiting, ended) =
-                (opened.clone(), Arc::clone(&counts.0), Arc::clone(&counts.1));
+            let (opened, counts) = (opened.clone(), Arc::clone(&counted));
             Box::pin(async move {
                 match ctx.name() {
                     "wait" => {
-                        waiting.fetch_add(1, Ordering::SeqCst);
-                        let _ended = Ended(ended);
+                        let _counted = Counted::new(counts);
                         let _ = opened.recv().await;
                     }
                     "endless" => {
@@ -89,17 +70,13 @@ impl World {
                 ctx.reply(&TextResult::new("done"))
             })
         };
-        let app = App::new(&CONFIG, handler).catalog(&CATALOG).limits(Limits {
-            max_line: 100_000,
-            max_pending,
-            max_connections,
-            ..Limits::new()
-        });
+        let limits = Limits { max_line: 100_000, ..limits };
+        let app = App::new(&CONFIG, handler).catalog(&CATALOG).limits(limits);
         let door = Door::default();
         let listener = door.clone();
         let served = Box::pin(async move { serve(&app, listener, options).await });
         let runtime = virtual_time::runtime();
-        Self { runtime, served, door, waiting, ended, gate }
+        Self { runtime, served, door, counts, gate }
     }
 
     /// Connects a client that sends this, and reads everything.
@@ -110,7 +87,6 @@ impl World {
     /// As [`connect`](Self::connect), from an address.
     pub(crate) fn connect_from(&self, address: Option<[u8; 4]>, sent: &str) -> Peer {
         let peer = Peer(Arc::new(Mutex::new(State {
-            address: address.map(IpAddr::from),
             sent: sent.bytes().collect(),
             next: None,
             then: Then::Silence,
@@ -123,11 +99,7 @@ impl World {
             is_gone: false,
             waker: None,
         })));
-        let mut door = self.door.0.lock().unwrap();
-        door.0.push_back(peer.clone());
-        if let Some(waker) = door.1.take() {
-            waker.wake();
-        }
+        self.door.enter(Stream(peer.clone()), address.map(IpAddr::from));
         peer
     }
 
@@ -159,10 +131,7 @@ impl World {
         let text = peer.text();
         let id = text.split_once("mcp-session-id: ").unwrap().1;
         let id = id.split_once("\r\n").unwrap().0.to_owned();
-        peer.send(&post(
-            &[("Mcp-Session-Id", &id)],
-            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-        ));
+        peer.send(&in_session(&id, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
         self.until("202", || peer.answers("202") == 1);
         peer.hang_up();
         id
@@ -207,7 +176,6 @@ impl World {
 pub(crate) struct Peer(Arc<Mutex<State>>);
 
 pub(crate) struct State {
-    address: Option<IpAddr>,
     sent: VecDeque<u8>,
     /// Sent as soon as the server has written the end of a JSON response.
     pub(crate) next: Option<String>,
@@ -393,23 +361,5 @@ impl AsyncWrite for Stream {
     fn poll_close(self: Pin<&mut Self>, _: &mut Cx<'_>) -> Poll<io::Result<()>> {
         self.0.get().is_closed = true;
         Poll::Ready(Ok(()))
-    }
-}
-
-/// Listener of the clients.
-#[derive(Clone, Default)]
-struct Door(Arc<Mutex<(VecDeque<Peer>, Option<Waker>)>>);
-
-impl Listener for Door {
-    type Stream = Stream;
-
-    fn poll_accept(&self, cx: &mut Cx<'_>) -> Poll<io::Result<Accepted<Stream>>> {
-        let mut door = self.0.lock().unwrap();
-        if let Some(peer) = door.0.pop_front() {
-            let address = peer.get().address;
-            return Poll::Ready(Ok((Stream(peer), address)));
-        }
-        door.1 = Some(cx.waker().clone());
-        Poll::Pending
     }
 }

@@ -1,6 +1,6 @@
 //! Sessions, and their life beyond connections.
 
-use crate::site::{Site, call, get, modern, request};
+use crate::site::{Site, call, get, modern};
 
 #[test]
 pub(crate) fn sess_09_ids_are_different_each_time() {
@@ -14,14 +14,11 @@ pub(crate) fn sess_09_ids_are_different_each_time() {
 pub(crate) fn canc_12_sse_09_events_after_a_lost_connection_are_replayed() {
     let site = Site::new();
     let session = site.open("2025-11-25");
-    let mut client = site.connect();
-    client.write(&call(&session, 2, "steps"));
-    assert_eq!(client.head().status, 200);
+    let mut client = site.stream(&call(&session, 2, "steps"));
     assert!(client.chunk().unwrap().starts_with("id: 3-0\nretry: 1000\ndata:\n\n"));
     drop(client);
     site.wait_for(1, 1);
-    let mut again = site.connect();
-    again.write(&get(&session, &[("Last-Event-ID", "3-0")]));
+    let mut again = site.begin(&get(&session, &[("Last-Event-ID", "3-0")]));
     let answer = again.answer();
     let ids: Vec<_> = answer.body.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
     assert_eq!(ids, ["3-1", "3-2", "3-3", "3-4"]);
@@ -55,19 +52,12 @@ fn sse_07_a_handler_can_release_its_connection() {
 pub(crate) fn a_stream_that_is_resumed_elsewhere_ends_on_its_old_connection() {
     let site = Site::new();
     let session = site.open("2025-11-25");
-    let mut first = site.connect();
-    first.write(&call(&session, 2, "wait"));
-    assert_eq!(first.head().status, 200);
+    let mut first = site.stream(&call(&session, 2, "wait"));
     assert!(first.chunk().unwrap().contains("id: 3-1"));
-    let mut second = site.connect();
-    second.write(&get(&session, &[("Last-Event-ID", "3-0")]));
-    assert_eq!(second.head().status, 200);
+    let mut second = site.stream(&get(&session, &[("Last-Event-ID", "3-0")]));
     assert!(second.chunk().unwrap().starts_with("id: 3-1\n"));
     assert!(first.chunk().is_none());
-    assert_eq!(
-        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status,
-        204
-    );
+    site.delete(&session);
     assert!(second.chunk().is_none());
     site.wait_for(1, 1);
 }
@@ -77,11 +67,9 @@ fn http_19_deleting_a_session_ends_its_open_requests_with_an_empty_stream() {
     let site = Site::new();
     for (calls, version) in ["2025-06-18", "2025-11-25"].into_iter().enumerate() {
         let session = site.open(version);
-        let mut calling = site.connect();
-        calling.write(&call(&session, 2, "silent"));
+        let mut calling = site.begin(&call(&session, 2, "silent"));
         site.wait_for(calls + 1, calls);
-        let deleted = site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], ""));
-        assert_eq!(deleted.status, 204);
+        site.delete(&session);
         let end = calling.answer();
         assert_eq!((end.status, end.field("content-type")), (200, Some("text/event-stream")));
         assert_eq!(end.body, "");
@@ -96,11 +84,9 @@ fn http_19_deleting_a_session_ends_its_open_requests_with_an_empty_stream() {
 fn deleting_a_session_cuts_a_long_response_off_so_that_it_does_not_seem_complete() {
     let site = Site::new();
     let session = site.open("2025-06-18");
-    let mut calling = site.connect();
-    calling.write(&call(&session, 2, "long"));
+    let mut calling = site.begin(&call(&session, 2, "long"));
     assert_eq!(calling.head().field("transfer-encoding"), Some("chunked"));
-    let deleted = site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], ""));
-    assert_eq!(deleted.status, 204);
+    site.delete(&session);
     let rest = calling.rest();
     assert!(rest.len() < 12_000_000 && !rest.ends_with("\r\n0\r\n\r\n"));
 }

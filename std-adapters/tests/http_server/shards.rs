@@ -20,7 +20,7 @@ use mcp_sansio_adapters::asynchronous::{
 use crate::bodies::{self, is_silent, long};
 use crate::exchange::{head, rest};
 use crate::sessions;
-use crate::site::{Client, Site, THREADS, call, get, initialize, modern, post, request};
+use crate::site::{Client, Site, THREADS, call, fields_of, get, in_session, initialize, modern};
 
 /// Each new connection is to the next thread, so that requests of a session come to others than
 /// its own.
@@ -32,7 +32,6 @@ fn any_thread_serves_what_another_has_begun() {
         sessions::canc_12_sse_09_events_after_a_lost_connection_are_replayed,
         sessions::a_stream_that_is_resumed_elsewhere_ends_on_its_old_connection,
         an_answer_comes_to_another_thread_than_its_question,
-        a_message_of_http_sse_comes_to_another_thread_than_its_stream,
     ] {
         scenario();
     }
@@ -42,83 +41,19 @@ fn an_answer_comes_to_another_thread_than_its_question() {
     let site = Site::new();
     for version in ["2025-06-18", "2025-11-25"] {
         let session = site.open(version);
-        let mut asking = site.connect();
-        asking.write(&call(&session, 2, "ask"));
+        let mut asking = site.begin(&call(&session, 2, "ask"));
         assert_eq!(asking.head().field("content-type"), Some("text/event-stream"));
         let question = asking.chunk().unwrap();
         assert!(question.contains("elicitation/create"), "{question}");
-        let ping = site.send(&post(
-            &[("Mcp-Session-Id", &session)],
-            r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#,
-        ));
+        let ping = site.send(&in_session(&session, r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#));
         assert_eq!(ping.body, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
-        let answer = post(
-            &[("Mcp-Session-Id", &session)],
-            r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#,
-        );
+        let answer =
+            in_session(&session, r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#);
         assert_eq!(site.send(&answer).status, 202);
         let result = asking.chunk().unwrap();
         assert!(result.contains("decline") && result.contains("\"id\":2"), "{result}");
         assert!(asking.chunk().is_none());
     }
-}
-
-fn open_sse(site: &Site) -> (Client, String) {
-    let mut stream = site.connect();
-    stream.write(&request("GET", "/sse", &[("Accept", "text/event-stream")], ""));
-    let head = stream.head();
-    assert_eq!((head.status, head.field("content-type")), (200, Some("text/event-stream")));
-    let first = stream.chunk().unwrap();
-    let endpoint = first
-        .strip_prefix("event: endpoint\ndata: ")
-        .and_then(|rest| rest.strip_suffix("\n\n"))
-        .unwrap()
-        .to_owned();
-    (stream, endpoint)
-}
-
-/// Means nothing on the path of HTTP+SSE.
-const STRANGE: (&str, &str) = ("Mcp-Session-Id", "00000001");
-
-fn a_message_of_http_sse_comes_to_another_thread_than_its_stream() {
-    let site = Site::with(HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() });
-    let (mut stream, endpoint) = open_sse(&site);
-    assert!(endpoint.starts_with("/sse?session="), "{endpoint}");
-    let send = |body: &str| {
-        let answer = site.send(&request("POST", &endpoint, &[("Accept", "*/*"), STRANGE], body));
-        assert_eq!((answer.status, answer.body.as_str()), (202, ""), "{body}");
-    };
-    send(
-        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
-    );
-    let answer = stream.chunk().unwrap();
-    assert!(
-        answer.starts_with(
-            "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2024-11-05\""
-        ),
-        "{answer}"
-    );
-    send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    send(
-        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"steps","_meta":{"progressToken":"p"}}}"#,
-    );
-    let mut all = String::new();
-    while !all.contains("\"result\"") {
-        all += &stream.chunk().unwrap();
-    }
-    assert_eq!(all.matches("data: ").count(), 4);
-    assert!(!all.contains("id: ") && all.contains("\"done\""), "{all}");
-    // Invalid messages get an error on the stream as well.
-    send("nonsense");
-    assert!(stream.chunk().unwrap().contains("-32700"));
-    site.hub.publish(Change::tools());
-    assert!(stream.chunk().unwrap().contains("list_changed"));
-    // The end of the stream ends everything.
-    send(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"wait"}}"#);
-    site.wait_for(2, 1);
-    drop(stream);
-    site.wait_for(2, 2);
-    assert_eq!(site.send(&request("POST", &endpoint, &[], "{}")).status, 404);
 }
 
 #[test]
@@ -161,8 +96,7 @@ fn sessions_that_are_in_use_are_not_replaced_by_any_thread() {
         assert_eq!(site.send(&initialize("2025-11-25")).status, 503);
     }
     assert_eq!(open.iter().filter(|id| site.call(id, 2, "echo").status == 200).count(), 3);
-    let delete = request("DELETE", "/mcp", &[("Mcp-Session-Id", &open[0])], "");
-    assert_eq!(site.send(&delete).status, 204);
+    site.delete(&open[0]);
     site.open("2025-11-25");
 }
 
@@ -173,10 +107,7 @@ fn a_change_is_told_on_every_thread() {
     let mut streams: Vec<_> = (0..6)
         .map(|_| {
             let session = site.open("2025-11-25");
-            let mut stream = site.connect();
-            stream.write(&get(&session, &[]));
-            assert_eq!(stream.head().status, 200);
-            stream
+            site.stream(&get(&session, &[]))
         })
         .collect();
     site.hub.publish(Change::tools());
@@ -237,9 +168,9 @@ fn two_sessions(are_bound: bool) {
     let listen = |_| std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let listeners: Vec<_> = (0..2).map(listen).collect();
     let addresses: Vec<_> = listeners.iter().map(|it| it.local_addr().unwrap()).collect();
-    let in_session = |address: usize, session: &str, body: &str| {
+    let send = |address: usize, session: &str, body: &str| {
         let mut client = Client::to(addresses[address]);
-        client.write(&post(&[("Mcp-Session-Id", session)], body));
+        client.write(&in_session(session, body));
         client.answer().body
     };
     thread::scope(|scope| {
@@ -256,11 +187,11 @@ fn two_sessions(are_bound: bool) {
             client.write(&initialize("2025-11-25"));
             let answer = client.answer();
             let id = answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}"));
-            in_session(at, id, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+            send(at, id, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
             id.to_owned()
         });
         let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"local","task":{"ttl":60000},"_meta":{"progressToken":7}}}"#;
-        let created = in_session(1, &sessions[0], call);
+        let created = send(1, &sessions[0], call);
         let id = created.split("\"taskId\":\"").nth(1).unwrap_or_else(|| panic!("{created}"));
         let id = id.split('"').next().unwrap();
         let result = format!(
@@ -268,11 +199,11 @@ fn two_sessions(are_bound: bool) {
         );
         for connection in [0, 1] {
             // Messages of a task are for the session that has created it.
-            let foreign = in_session(connection, &sessions[1], &result);
+            let foreign = send(connection, &sessions[1], &result);
             let expected = if are_bound { "-32602" } else { "3 on " };
             assert!(foreign.contains(expected) && !foreign.contains("progress"), "{foreign}");
         }
-        let own = in_session(1, &sessions[0], &result);
+        let own = send(1, &sessions[0], &result);
         assert!(own.contains("3 on "), "{own}");
     });
 }
@@ -293,11 +224,7 @@ fn check_shards(runtime: tokio::runtime::Runtime) {
         let shards = HttpShards::start(&app, threads, HttpOptions::new()).unwrap();
         let mut answers = BTreeSet::new();
         for _ in 0..6 {
-            let fields = [
-                ("MCP-Protocol-Version", "2026-07-28"),
-                ("Mcp-Method", "tools/call"),
-                ("Mcp-Name", "local"),
-            ];
+            let fields = fields_of("local");
             let shards = shards.clone();
             // A task of tokio moves between threads, so its exchange is `Send`.
             let answer = tokio::spawn(async move {

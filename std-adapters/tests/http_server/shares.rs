@@ -1,6 +1,6 @@
 //! What one client keeps open, and what others get meanwhile.
 
-use std::future::{Future, pending, poll_fn, ready};
+use std::future::{Future as _, pending, poll_fn, ready};
 use std::net::IpAddr;
 use std::pin::pin;
 use std::task::Poll;
@@ -9,12 +9,11 @@ use futures_lite::future;
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpExchange, HttpOptions, HttpServer};
-use mcp_sansio_adapters::asynchronous::{App, Context};
+use mcp_sansio_adapters::asynchronous::{App, Context, Limits};
 
-use crate::exchange::{head, rest, send, session_of};
+use crate::exchange::{head, rest, send, serve, session_of};
 use crate::scripted::{Takes, World};
-use crate::site::{modern, principal};
-use crate::virtual_time;
+use crate::site::{fields_of, modern, principal};
 
 static CONFIG: ServerConfig<'_> =
     ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
@@ -25,7 +24,7 @@ const BOB: [u8; 4] = [192, 0, 2, 3];
 
 #[test]
 fn r3_h1_connections_beyond_a_share_get_503_and_those_of_others_are_served() {
-    let mut world = World::with_limits(HttpOptions::new(), 4096, 8);
+    let mut world = World::with(HttpOptions::new(), Limits { max_connections: 8, ..Limits::new() });
     let held: Vec<_> = (0..6).map(|_| world.connect_from(Some(MALLORY), "POST /")).collect();
     world.until("the connections are open", || held.iter().all(|peer| peer.get().is_silent()));
     let refused = world.connect_from(Some(MALLORY), &modern("echo"));
@@ -62,15 +61,6 @@ async fn post(
     send(server, head("POST", &fields).peer(IpAddr::from(MALLORY)), body).await
 }
 
-/// Serves until `test` has ended.
-fn run<T>(served: impl Future<Output = ()>, test: impl Future<Output = T>) -> T {
-    let served = async {
-        served.await;
-        pending().await
-    };
-    virtual_time::block_on(future::or(served, test))
-}
-
 #[test]
 fn r3_h1_handlers_of_one_principal_leave_places_to_others() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
@@ -82,29 +72,24 @@ fn r3_h1_handlers_of_one_principal_leave_places_to_others() {
     let options = HttpOptions { max_handlers: 12, ..HttpOptions::new() }.authorize(
         |credentials: Credentials| ready(Ok(principal(credentials.token().unwrap_or_default()))),
     );
-    let server = HttpServer::new(&app, options).unwrap();
-    run(server.run(&app), async {
+    serve(&app, options, async |server| {
         // Calls of sessions go on without their connections.
         let mut ended = Vec::new();
         for _ in 0..4 {
             let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
-            let mut opened = post(&server, "mallory", &[], body).await;
+            let mut opened = post(server, "mallory", &[], body).await;
             let id = session_of(&mut opened).await;
             let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}}"#;
-            let mut called = post(&server, "mallory", &[("Mcp-Session-Id", &id)], body).await;
+            let mut called = post(server, "mallory", &[("Mcp-Session-Id", &id)], body).await;
             let answer = future::poll_once(rest(&mut called)).await;
             ended.push(answer.map(|text| text.contains("-32603")));
         }
         assert_eq!(ended, [None, None, None, Some(true)]);
         let request = modern("echo");
         let (_, body) = request.split_once("\r\n\r\n").unwrap();
-        let fields = [
-            ("MCP-Protocol-Version", "2026-07-28"),
-            ("Mcp-Method", "tools/call"),
-            ("Mcp-Name", "echo"),
-        ];
+        let fields = fields_of("echo");
         // From the same address.
-        let mut called = post(&server, "ada", &fields, body).await;
+        let mut called = post(server, "ada", &fields, body).await;
         let (status, text) = (called.response().await.status, rest(&mut called).await);
         assert!(status == 200 && text.contains("done"), "{status} {text}");
     });
@@ -122,15 +107,14 @@ fn r3_h1_checks_of_tokens_from_one_address_leave_places_to_others() {
             Ok(principal("ada"))
         },
     );
-    let server = HttpServer::new(&app, options).unwrap();
-    run(server.run(&app), async {
-        let mut junk: Vec<_> = (0..4).map(|_| put(&server, MALLORY, "Bearer junk")).collect();
+    serve(&app, options, async |server| {
+        let mut junk: Vec<_> = (0..4).map(|_| put(server, MALLORY, "Bearer junk")).collect();
         let mut statuses = Vec::new();
         for exchange in &mut junk {
             statuses.push(polled(exchange).await);
         }
         assert_eq!(statuses, [None, None, None, Some(503)]);
-        assert_eq!(put(&server, ADA, "Bearer good").response().await.status, 405);
+        assert_eq!(put(server, ADA, "Bearer good").response().await.status, 405);
     });
 }
 

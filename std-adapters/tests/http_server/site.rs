@@ -23,6 +23,7 @@ use mcp_sansio_adapters::asynchronous::http::{HttpOptions, Principal, serve_on_t
 use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult, Limits};
 
 use crate::pump;
+use crate::recorder::Recorder;
 
 pub(crate) static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
@@ -41,6 +42,9 @@ static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
     tool("go"),
     tool("silent"),
     tool("flood"),
+    tool("slow"),
+    tool("early"),
+    tool("late"),
 ]);
 
 pub(crate) fn principal(subject: &str) -> Principal {
@@ -54,11 +58,24 @@ const fn tool(name: &'static str) -> Tool<'static> {
 /// Number of handlers that were started, and of those that were dropped or have ended.
 #[derive(Default)]
 pub(crate) struct Counts {
-    pub(crate) begun: AtomicUsize,
-    pub(crate) ended: AtomicUsize,
+    begun: AtomicUsize,
+    ended: AtomicUsize,
 }
 
-struct Counted(Arc<Counts>);
+impl Counts {
+    pub(crate) fn get(&self) -> (usize, usize) {
+        (self.begun.load(Ordering::SeqCst), self.ended.load(Ordering::SeqCst))
+    }
+}
+
+pub(crate) struct Counted(Arc<Counts>);
+
+impl Counted {
+    pub(crate) fn new(counts: Arc<Counts>) -> Self {
+        counts.begun.fetch_add(1, Ordering::SeqCst);
+        Self(counts)
+    }
+}
 
 impl Drop for Counted {
     fn drop(&mut self) {
@@ -69,8 +86,7 @@ impl Drop for Counted {
 async fn handle(ctx: Context, counts: Arc<Counts>) -> HandlerResult {
     let request = ctx.request()?;
     let tool = ctx.tool(&request);
-    counts.begun.fetch_add(1, Ordering::SeqCst);
-    let _counted = Counted(counts);
+    let _counted = Counted::new(counts);
     match ctx.name() {
         "who" => {
             return ctx.reply(&TextResult::new(ctx.principal().map_or("nobody", |it| &it.subject)));
@@ -93,6 +109,11 @@ async fn handle(ctx: Context, counts: Arc<Counts>) -> HandlerResult {
         "flood" => return crate::memory::flood(&ctx).await,
         "long" => return ctx.reply(&TextResult::new(&"0123456789".repeat(1_200_000))),
         "silent" => std::future::pending().await,
+        "slow" => drop(Timer::after(Duration::from_millis(5)).await),
+        "late" => {
+            Timer::after(Duration::from_millis(1)).await;
+            panic!("in the future");
+        }
         "later" => {
             let is_gone = tool.release_connection();
             Timer::after(Duration::from_millis(50)).await;
@@ -138,30 +159,35 @@ pub(crate) struct Site {
     thread: Option<JoinHandle<()>>,
 }
 
+/// Some handlers never end.
+pub(crate) fn limits() -> Limits {
+    let shutdown_timeout = Duration::from_millis(200);
+    Limits { max_line: 100_000, address_share: 100, shutdown_timeout, ..Limits::new() }
+}
+
 impl Site {
     pub(crate) fn new() -> Self {
         Self::with(HttpOptions::new())
     }
 
     pub(crate) fn with(options: HttpOptions) -> Self {
-        // Some handlers never end.
-        Self::patient(options, Duration::from_millis(200))
+        Self::start(options, limits(), None)
     }
 
-    /// As [`with`](Self::with), for handlers that end.
-    pub(crate) fn patient(options: HttpOptions, shutdown_timeout: Duration) -> Self {
+    pub(crate) fn start(options: HttpOptions, limits: Limits, observer: Option<Recorder>) -> Self {
         let (tell, told) = std::sync::mpsc::channel();
         let counts = Arc::new(Counts::default());
         let counted = Arc::clone(&counts);
         let threads = THREADS.get();
         let thread = std::thread::spawn(move || {
-            let handler = move |ctx| -> Answering { Box::pin(handle(ctx, Arc::clone(&counted))) };
-            let app = App::new(&CONFIG, handler).catalog(&CATALOG).limits(Limits {
-                max_line: 100_000,
-                address_share: 100,
-                shutdown_timeout,
-                ..Limits::new()
-            });
+            let handler = move |ctx: Context| -> Answering {
+                assert!(ctx.name() != "early", "before there is a future");
+                Box::pin(handle(ctx, Arc::clone(&counted)))
+            };
+            let mut app = App::new(&CONFIG, handler).catalog(&CATALOG).limits(limits);
+            if let Some(observer) = observer {
+                app = app.observer(observer);
+            }
             let listen = |_| TcpListener::bind(("127.0.0.1", 0)).unwrap();
             let mut listeners: Vec<_> = (0..threads).map(listen).collect();
             let addresses = listeners.iter().map(|it| it.local_addr().unwrap()).collect();
@@ -181,11 +207,23 @@ impl Site {
         Client::to(self.addresses[number % self.addresses.len()])
     }
 
-    /// Sends one request on a connection of its own.
-    pub(crate) fn send(&self, request: &str) -> Answer {
+    /// Begins a request on a connection of its own.
+    pub(crate) fn begin(&self, request: &str) -> Client {
         let mut client = self.connect();
         client.write(request);
-        client.answer()
+        client
+    }
+
+    /// As [`begin`](Self::begin), up to the body of a response with status 200.
+    pub(crate) fn stream(&self, request: &str) -> Client {
+        let mut client = self.begin(request);
+        assert_eq!(client.head().status, 200);
+        client
+    }
+
+    /// Sends one request on a connection of its own.
+    pub(crate) fn send(&self, request: &str) -> Answer {
+        self.begin(request).answer()
     }
 
     pub(crate) fn call(&self, session: &str, id: u32, tool: &str) -> Answer {
@@ -196,21 +234,21 @@ impl Site {
     pub(crate) fn open(&self, version: &str) -> String {
         let answer = self.send(&initialize(version));
         let id = answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}")).to_owned();
-        let ready = self.send(&post(
-            &[("Mcp-Session-Id", &id)],
-            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-        ));
-        assert_eq!(ready.status, 202);
+        let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert_eq!(self.send(&in_session(&id, ready)).status, 202);
         id
+    }
+
+    pub(crate) fn delete(&self, session: &str) {
+        let delete = request("DELETE", "/mcp", &[("Mcp-Session-Id", session)], "");
+        assert_eq!(self.send(&delete).status, 204);
     }
 
     /// Waits until this many handlers have started and ended.
     pub(crate) fn wait_for(&self, begun: usize, ended: usize) {
         let end = Instant::now() + Duration::from_secs(60);
-        let counts =
-            || (self.counts.begun.load(Ordering::SeqCst), self.counts.ended.load(Ordering::SeqCst));
-        while counts() != (begun, ended) {
-            assert!(Instant::now() < end, "{:?} and not {:?}", counts(), (begun, ended));
+        while self.counts.get() != (begun, ended) {
+            assert!(Instant::now() < end, "{:?} and not {:?}", self.counts.get(), (begun, ended));
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -350,6 +388,11 @@ pub(crate) fn post(fields: &[(&str, &str)], body: &str) -> String {
     request("POST", "/mcp", fields, body)
 }
 
+/// As [`post`], in a session.
+pub(crate) fn in_session(session: &str, body: &str) -> String {
+    post(&[("Mcp-Session-Id", session)], body)
+}
+
 pub(crate) fn request(method: &str, target: &str, fields: &[(&str, &str)], body: &str) -> String {
     let mut request = format!("{method} {target} HTTP/1.1\r\n");
     let usual = [("Host", "localhost"), ("Accept", "application/json, text/event-stream")];
@@ -383,7 +426,7 @@ pub(crate) fn call(session: &str, id: u32, tool: &str) -> String {
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","_meta":{{"progressToken":"p{id}"}}}}}}"#
     );
-    post(&[("Mcp-Session-Id", session)], &body)
+    in_session(session, &body)
 }
 
 /// A stateless call.
@@ -391,14 +434,14 @@ pub(crate) fn modern(tool: &str) -> String {
     modern_with(tool, &[])
 }
 
+/// The fields of a stateless call.
+pub(crate) fn fields_of(tool: &str) -> [(&'static str, &str); 3] {
+    [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)]
+}
+
 pub(crate) fn modern_with(tool: &str, more: &[(&str, &str)]) -> String {
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"{tool}","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},"progressToken":"p"}}}}}}"#
     );
-    let fields: Vec<_> =
-        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)]
-            .into_iter()
-            .chain(more.iter().copied())
-            .collect();
-    post(&fields, &body)
+    post(&[&fields_of(tool), more].concat(), &body)
 }

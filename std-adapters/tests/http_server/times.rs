@@ -1,6 +1,6 @@
 //! Time limits, in virtual time.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio_adapters::asynchronous::http::HttpOptions;
@@ -17,8 +17,8 @@ fn sess_05_an_unused_session_expires() {
     let stream = world.connect(&get(&used, &[]));
     world.until("the stream begins", || stream.answers("200") == 1);
     let called = world.connect(&call(&working, 2, "wait"));
-    let waiting = world.waiting.clone();
-    world.until("it waits", || waiting.load(Ordering::SeqCst) == 1);
+    let counts = Arc::clone(&world.counts);
+    world.until("it waits", || counts.get() == (1, 0));
     called.hang_up();
     world.until("it is let go", || called.is_gone());
     for (wait, status) in [(LIMIT / 2, "200"), (4 * LIMIT, "404")] {

@@ -2,7 +2,7 @@
 
 use std::future::{pending, ready};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use futures_lite::future;
@@ -10,17 +10,20 @@ use mcp_sansio::tasks::TasksConfig;
 use mcp_sansio::types::{TaskSupport, TextResult, Tool, ToolAnnotations, ToolExecution};
 use mcp_sansio::{Catalog, Progress, RawJson, RpcError, entries};
 use mcp_sansio_adapters::KeyRing;
-use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpOptions, HttpServer, Principal};
+use mcp_sansio_adapters::asynchronous::http::{
+    Credentials, HttpExchange, HttpOptions, HttpServer, Principal,
+};
 use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult, TaskOptions};
-use mcp_sansio_adapters::bus::{Bus, BusReceiver, Topic};
 use mcp_sansio_adapters::store::{MemoryStore, Store, StoreError, TaskStore};
 use serde_json::{Value, json};
 use tokio::task::yield_now;
 use tokio::time::{Instant, advance, sleep, timeout};
 
+use super::bus::TestBus;
 use super::client::legacy;
 use super::exchange::read_until;
 use super::http::Client;
+use super::random::Random;
 use super::virtual_time::block_on;
 use super::{CONFIG, call, filled_in, form, name, request};
 
@@ -104,68 +107,43 @@ async fn handle(world: World, ctx: Context) -> HandlerResult {
     ctx.reply(&TextResult::new(&format!("run {begun}")))
 }
 
-/// Delivers envelopes, unless it is lost.
+/// What goes wrong with the store of all servers.
 #[derive(Default)]
-struct TestBus {
-    receivers: Mutex<Vec<Weak<dyn BusReceiver>>>,
-    underway: Mutex<Vec<Vec<u8>>>,
-    is_lost: AtomicBool,
-}
-
-impl Bus for TestBus {
-    fn publish(&self, _: Topic, envelope: Vec<u8>) {
-        self.underway.lock().unwrap().push(envelope);
-    }
-
-    fn join(&self, receiver: Weak<dyn BusReceiver>) {
-        self.receivers.lock().unwrap().push(receiver);
-    }
-}
-
-impl TestBus {
-    async fn run(&self) {
-        loop {
-            sleep(Duration::from_millis(20)).await;
-            let envelopes = std::mem::take(&mut *self.underway.lock().unwrap());
-            if self.is_lost.load(Ordering::SeqCst) {
-                continue;
-            }
-            let receivers = self.receivers.lock().unwrap().clone();
-            for envelope in envelopes {
-                receivers.iter().filter_map(Weak::upgrade).for_each(|it| it.deliver(&envelope));
-            }
-        }
-    }
-}
-
-/// A store that one server cannot reach, or whose answer it does not get: the next so many changes
-/// of records are made, and reported as failed; so many removals are not made. Each change is tried
-/// twice, as if another server had been faster, or with `has_made` another thread that did the
-/// same. With `vanishes` the record of the next one is removed instead.
-struct Reached {
-    records: Arc<MemoryStore>,
-    is_reached: Arc<AtomicBool>,
-    lost: Arc<AtomicUsize>,
-    unremoved: Arc<AtomicUsize>,
-    late: Arc<Late>,
-    is_second: AtomicBool,
-    has_made: Arc<AtomicBool>,
-    vanishes: Arc<AtomicBool>,
-}
-
-/// Lets the answer to `put` of a record be late, on a thread that waits for it.
-#[derive(Default)]
-struct Late {
+struct Faults {
+    /// The next so many changes of records are made, and reported as failed.
+    lost: AtomicUsize,
+    /// The next so many removals are not made.
+    unremoved: AtomicUsize,
+    /// Each change of a record is tried twice, as if another server had been faster, or with this
+    /// another thread that did the same.
+    has_made: AtomicBool,
+    /// The record of the next change is removed instead.
+    vanishes: AtomicBool,
+    /// The next answer to `put` of a record is late, on a thread that waits for it.
     is_late: AtomicBool,
     has_put: AtomicBool,
     may_answer: (Mutex<bool>, Condvar),
 }
 
-impl Late {
+impl Faults {
     fn answer(&self) {
         *self.may_answer.0.lock().unwrap() = true;
         self.may_answer.1.notify_all();
     }
+
+    /// Counts down. Returns whether there was one.
+    fn is_next(count: &AtomicUsize) -> bool {
+        let less = |count: usize| count.checked_sub(1);
+        count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
+    }
+}
+
+/// The store, as one server reaches it.
+struct Reached {
+    records: Arc<MemoryStore>,
+    is_reached: Arc<AtomicBool>,
+    faults: Arc<Faults>,
+    is_second: AtomicBool,
 }
 
 impl Reached {
@@ -184,10 +162,11 @@ impl Store for Reached {
 
     fn put(&self, key: &str, bytes: &[u8], ttl: Option<Duration>) -> Result<(), StoreError> {
         self.of()?.put(key, bytes, ttl)?;
-        if key.starts_with("task/") && self.late.is_late.swap(false, Ordering::SeqCst) {
-            self.late.has_put.store(true, Ordering::SeqCst);
-            let may_answer = self.late.may_answer.0.lock().unwrap();
-            drop(self.late.may_answer.1.wait_while(may_answer, |may_answer| !*may_answer).unwrap());
+        let faults = &self.faults;
+        if key.starts_with("task/") && faults.is_late.swap(false, Ordering::SeqCst) {
+            faults.has_put.store(true, Ordering::SeqCst);
+            let may_answer = faults.may_answer.0.lock().unwrap();
+            drop(faults.may_answer.1.wait_while(may_answer, |may_answer| !*may_answer).unwrap());
         }
         Ok(())
     }
@@ -199,28 +178,25 @@ impl Store for Reached {
         bytes: &[u8],
         ttl: Option<Duration>,
     ) -> Result<bool, StoreError> {
-        let is_record = key.starts_with("task/");
+        let (is_record, faults) = (key.starts_with("task/"), &self.faults);
         if is_record && !self.is_second.fetch_not(Ordering::SeqCst) {
-            if self.has_made.load(Ordering::SeqCst) {
+            if faults.has_made.load(Ordering::SeqCst) {
                 self.of()?.compare_and_put(key, expected, bytes, ttl)?;
             }
-            if self.vanishes.swap(false, Ordering::SeqCst) {
+            if faults.vanishes.swap(false, Ordering::SeqCst) {
                 self.of()?.remove(key)?;
             }
             return Ok(false);
         }
         let put = self.of()?.compare_and_put(key, expected, bytes, ttl)?;
-        let is_lost = is_record && self.lost.load(Ordering::SeqCst) > 0;
-        if is_lost {
-            self.lost.fetch_sub(1, Ordering::SeqCst);
-            return Err(StoreError::Unavailable("no answer".into()));
+        match is_record && Faults::is_next(&faults.lost) {
+            true => Err(StoreError::Unavailable("no answer".into())),
+            false => Ok(put),
         }
-        Ok(put)
     }
 
     fn remove(&self, key: &str) -> Result<(), StoreError> {
-        if self.unremoved.load(Ordering::SeqCst) > 0 {
-            self.unremoved.fetch_sub(1, Ordering::SeqCst);
+        if Faults::is_next(&self.faults.unremoved) {
             return Err(StoreError::Unavailable("no route".into()));
         }
         self.of()?.remove(key)
@@ -231,7 +207,7 @@ impl Store for Reached {
     }
 
     fn blocks(&self) -> bool {
-        self.late.is_late.load(Ordering::SeqCst)
+        self.faults.is_late.load(Ordering::SeqCst)
     }
 }
 
@@ -241,12 +217,7 @@ struct Fleet {
     /// Whether a server runs, and reaches the store.
     runs: [AtomicBool; 3],
     reaches: [Arc<AtomicBool>; 3],
-    /// Number of changes whose answers are lost, and of removals that are not made.
-    lost: Arc<AtomicUsize>,
-    unremoved: Arc<AtomicUsize>,
-    late: Arc<Late>,
-    has_made: Arc<AtomicBool>,
-    vanishes: Arc<AtomicBool>,
+    faults: Arc<Faults>,
     broadcasters: [Broadcaster; 3],
     bus: Arc<TestBus>,
     world: World,
@@ -287,6 +258,32 @@ impl Fleet {
         assert_eq!(answered["result"]["resultType"], "complete", "{answered}");
     }
 
+    /// Ends a server.
+    fn kill(&self, server: usize) {
+        self.runs[server].store(false, Ordering::SeqCst);
+    }
+
+    fn reach(&self, server: usize, does: bool) {
+        self.reaches[server].store(does, Ordering::SeqCst);
+    }
+
+    /// Says whether handlers that wait may end.
+    fn may_end(&self, may: bool) {
+        self.world.may_end.store(may, Ordering::SeqCst);
+    }
+
+    /// Listens to these tasks as Anna.
+    async fn listen(&self, server: usize, ids: Value) -> HttpExchange {
+        let listen = request(2, "subscriptions/listen", json!({"notifications": {"taskIds": ids}}));
+        self.client(server, "anna").post(&listen).await
+    }
+
+    /// Returns the text of the result when a task is completed.
+    async fn completed(&self, server: usize, id: &Value) -> String {
+        let ended = self.until(server, id, "completed").await;
+        ended["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+
     async fn until_begun_again(&self) {
         self.until_begun(2).await;
     }
@@ -318,20 +315,13 @@ fn fleet_with(options: TaskOptions, has_principals: bool, clients: impl AsyncFnO
         let (records, bus, world) =
             (Arc::new(records), Arc::new(TestBus::default()), World::default());
         let reaches = [(); 3].map(|()| Arc::new(AtomicBool::new(true)));
-        let lost = Arc::new(AtomicUsize::new(0));
-        let (unremoved, late) = (Arc::new(AtomicUsize::new(0)), Arc::new(Late::default()));
-        let has_made = Arc::new(AtomicBool::new(false));
-        let vanishes = Arc::new(AtomicBool::new(false));
+        let faults = Arc::new(Faults::default());
         let apps = reaches.each_ref().map(|reached| {
             let store = Reached {
                 records: Arc::clone(&records),
                 is_reached: Arc::clone(reached),
-                lost: Arc::clone(&lost),
-                unremoved: Arc::clone(&unremoved),
-                late: Arc::clone(&late),
+                faults: Arc::clone(&faults),
                 is_second: AtomicBool::new(false),
-                has_made: Arc::clone(&has_made),
-                vanishes: Arc::clone(&vanishes),
             };
             let world = world.clone();
             App::new(&CONFIG, move |ctx| handle(world.clone(), ctx))
@@ -357,19 +347,7 @@ fn fleet_with(options: TaskOptions, has_principals: bool, clients: impl AsyncFnO
         });
         let runs = [(); 3].map(|()| AtomicBool::new(true));
         let broadcasters = apps.each_ref().map(|app| app.broadcaster().clone());
-        let fleet = Fleet {
-            servers,
-            runs,
-            reaches,
-            lost,
-            unremoved,
-            late,
-            has_made,
-            vanishes,
-            broadcasters,
-            bus,
-            world,
-        };
+        let fleet = Fleet { servers, runs, reaches, faults, broadcasters, bus, world };
         let run = async |number: usize| {
             let killed = async {
                 while fleet.runs[number].load(Ordering::SeqCst) {
@@ -380,7 +358,8 @@ fn fleet_with(options: TaskOptions, has_principals: bool, clients: impl AsyncFnO
             pending().await
         };
         let servers = future::or(future::or(run(0), run(1)), run(2));
-        future::or(future::or(servers, fleet.bus.run()), clients(&fleet)).await;
+        future::or(future::or(servers, fleet.bus.run(Duration::from_millis(20))), clients(&fleet))
+            .await;
     });
 }
 
@@ -388,7 +367,7 @@ fn fleet_with(options: TaskOptions, has_principals: bool, clients: impl AsyncFnO
 fn a_task_is_created_asked_answered_and_finished_at_three_servers() {
     for has_bus in [true, false] {
         fleet(async |fleet| {
-            fleet.bus.is_lost.store(!has_bus, Ordering::SeqCst);
+            fleet.bus.set_lost(!has_bus);
             let id = fleet.create(0, "ask").await;
             let asked = fleet.until(1, &id, "input_required").await;
             assert_eq!(asked["inputRequests"]["1"]["params"]["message"], "First name?");
@@ -406,8 +385,7 @@ fn a_task_is_created_asked_answered_and_finished_at_three_servers() {
             assert_eq!(asked["inputRequests"].get("1"), None);
             fleet.answer(0, &id, "2", "Smith").await;
             for server in 0..3 {
-                let ended = fleet.until(server, &id, "completed").await;
-                assert_eq!(ended["result"]["content"][0]["text"], "Anna Smith");
+                assert_eq!(fleet.completed(server, &id).await, "Anna Smith");
             }
             assert_eq!(fleet.begun(), 1);
         });
@@ -437,12 +415,9 @@ fn a_task_is_cancelled_at_another_server() {
 fn a_task_of_a_session_is_cancelled_at_another_server() {
     for has_made in [false, true] {
         fleet(async |fleet| {
-            let mut anna = fleet.client(0, "anna");
-            anna.open_session().await;
-            let params = json!({"name": "hold", "arguments": {}, "task": {}});
-            let created = anna.ask(&legacy(1, "tools/call", params)).await;
-            let id = &created["result"]["task"]["taskId"];
-            fleet.has_made.store(has_made, Ordering::SeqCst);
+            let anna = fleet.client(0, "anna").in_session().await;
+            let id = &anna.create("hold", json!({})).await;
+            fleet.faults.has_made.store(has_made, Ordering::SeqCst);
             let other = Client { session: anna.session.clone(), ..fleet.client(1, "anna") };
             let cancelled = other.ask(&legacy(2, "tasks/cancel", json!({"taskId": id}))).await;
             assert_eq!(cancelled["result"]["status"], "cancelled", "{cancelled}");
@@ -454,12 +429,11 @@ fn a_task_of_a_session_is_cancelled_at_another_server() {
 fn a_task_goes_on_elsewhere_when_its_server_is_gone_if_its_tool_may_be_repeated() {
     fleet(async |fleet| {
         let (once, again) = (fleet.create(0, "hold").await, fleet.create(0, "again").await);
-        fleet.runs[0].store(false, Ordering::SeqCst);
+        fleet.kill(0);
         let failed = fleet.until(1, &once, "failed").await;
         assert_eq!(failed["error"]["message"], "The server that ran the task is gone");
-        fleet.world.may_end.store(true, Ordering::SeqCst);
-        let ended = fleet.until(2, &again, "completed").await;
-        assert_eq!(ended["result"]["content"][0]["text"], "run 3");
+        fleet.may_end(true);
+        assert_eq!(fleet.completed(2, &again).await, "run 3");
         sleep(Duration::from_secs(60)).await;
         assert_eq!(fleet.begun(), 3, "nothing is run twice");
     });
@@ -471,11 +445,10 @@ fn a_task_goes_on_from_what_it_has_saved() {
         let id = fleet.create(0, "count").await;
         sleep(Duration::from_secs(2)).await;
         assert_eq!(fleet.get(1, &id).await["result"]["statusMessage"], "2 of 3");
-        fleet.runs[0].store(false, Ordering::SeqCst);
+        fleet.kill(0);
         fleet.until_begun_again().await;
-        fleet.world.may_end.store(true, Ordering::SeqCst);
-        let ended = fleet.until(1, &id, "completed").await;
-        assert_eq!(ended["result"]["content"][0]["text"], "2 runs, from 2 on");
+        fleet.may_end(true);
+        assert_eq!(fleet.completed(1, &id).await, "2 runs, from 2 on");
     });
 }
 
@@ -486,14 +459,13 @@ fn a_task_that_is_begun_again_has_the_answers_that_it_had() {
         fleet.until(1, &id, "input_required").await;
         fleet.answer(0, &id, "1", "Anna").await;
         sleep(Duration::from_secs(2)).await;
-        fleet.runs[0].store(false, Ordering::SeqCst);
+        fleet.kill(0);
         fleet.until_begun_again().await;
         let asked = fleet.until(2, &id, "input_required").await;
         let open: Vec<_> = asked["inputRequests"].as_object().unwrap().keys().collect();
         assert_eq!(open, ["2"]);
         fleet.answer(1, &id, "2", "Smith").await;
-        let ended = fleet.until(2, &id, "completed").await;
-        assert_eq!(ended["result"]["content"][0]["text"], "Anna Smith");
+        assert_eq!(fleet.completed(2, &id).await, "Anna Smith");
     });
 }
 
@@ -501,15 +473,14 @@ fn a_task_that_is_begun_again_has_the_answers_that_it_had() {
 fn a_server_that_was_cut_off_does_not_end_what_another_has_taken_over() {
     fleet(async |fleet| {
         let id = fleet.create(0, "again").await;
-        fleet.reaches[0].store(false, Ordering::SeqCst);
+        fleet.reach(0, false);
         fleet.until_begun_again().await;
-        fleet.reaches[0].store(true, Ordering::SeqCst);
+        fleet.reach(0, true);
         sleep(Duration::from_secs(6)).await;
         assert_eq!(fleet.world.ended.load(Ordering::SeqCst), 1, "the first run has ended");
-        fleet.world.may_end.store(true, Ordering::SeqCst);
+        fleet.may_end(true);
         for server in 0..3 {
-            let ended = fleet.until(server, &id, "completed").await;
-            assert_eq!(ended["result"]["content"][0]["text"], "run 2");
+            assert_eq!(fleet.completed(server, &id).await, "run 2");
         }
     });
 }
@@ -517,20 +488,15 @@ fn a_server_that_was_cut_off_does_not_end_what_another_has_taken_over() {
 #[test]
 fn who_follows_a_task_where_it_ran_is_told_how_it_goes_on_elsewhere() {
     fleet(async |fleet| {
-        let mut anna = fleet.client(0, "anna");
-        anna.open_session().await;
-        let params = json!({"name": "again", "arguments": {}, "task": {}});
-        let created = anna.ask(&legacy(1, "tools/call", params)).await;
-        let id = created["result"]["task"]["taskId"].clone();
-        let listen =
-            request(2, "subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
-        let mut told = fleet.client(0, "anna").post(&listen).await;
+        let anna = fleet.client(0, "anna").in_session().await;
+        let id = anna.create("again", json!({})).await;
+        let mut told = fleet.listen(0, json!([id])).await;
         let mut result = anna.post(&legacy(3, "tasks/result", json!({"taskId": id}))).await;
-        fleet.reaches[0].store(false, Ordering::SeqCst);
+        fleet.reach(0, false);
         fleet.until_begun_again().await;
-        fleet.reaches[0].store(true, Ordering::SeqCst);
+        fleet.reach(0, true);
         sleep(Duration::from_secs(10)).await;
-        fleet.world.may_end.store(true, Ordering::SeqCst);
+        fleet.may_end(true);
         for (stream, part) in [(&mut told, r#""status":"completed""#), (&mut result, "run 2")] {
             let text = read_until(stream, part).await;
             assert!(!text.contains("failed") && !text.contains("cancelled"), "{text}");
@@ -559,19 +525,18 @@ fn an_outage_of_the_store_ends_no_task_and_begins_none_again() {
 fn a_change_that_was_made_and_reported_as_failed_loses_nothing() {
     fleet(async |fleet| {
         let id = fleet.create(0, "again").await;
-        fleet.runs[0].store(false, Ordering::SeqCst);
+        fleet.kill(0);
         // The one who takes it over does not learn of that.
-        fleet.lost.store(1, Ordering::SeqCst);
+        fleet.faults.lost.store(1, Ordering::SeqCst);
         fleet.until_begun_again().await;
-        assert_eq!(fleet.lost.load(Ordering::SeqCst), 0);
+        assert_eq!(fleet.faults.lost.load(Ordering::SeqCst), 0);
         // Nor, at the end, of having stored the result.
-        fleet.lost.store(1, Ordering::SeqCst);
-        fleet.world.may_end.store(true, Ordering::SeqCst);
+        fleet.faults.lost.store(1, Ordering::SeqCst);
+        fleet.may_end(true);
         for server in 1..3 {
-            let ended = fleet.until(server, &id, "completed").await;
-            assert_eq!(ended["result"]["content"][0]["text"], "run 2");
+            assert_eq!(fleet.completed(server, &id).await, "run 2");
         }
-        assert_eq!(fleet.lost.load(Ordering::SeqCst), 0);
+        assert_eq!(fleet.faults.lost.load(Ordering::SeqCst), 0);
     });
 }
 
@@ -581,17 +546,17 @@ fn a_task_that_was_taken_over_is_found_again_whatever_its_takeover_has_left() {
     for (lost, unremoved) in [(1, 0), (0, 1)] {
         fleet(async |fleet| {
             fleet.create(2, "again").await;
-            fleet.runs[2].store(false, Ordering::SeqCst);
+            fleet.kill(2);
             // The other one has it next.
-            fleet.reaches[1].store(false, Ordering::SeqCst);
-            fleet.lost.store(lost, Ordering::SeqCst);
-            fleet.unremoved.store(unremoved, Ordering::SeqCst);
+            fleet.reach(1, false);
+            fleet.faults.lost.store(lost, Ordering::SeqCst);
+            fleet.faults.unremoved.store(unremoved, Ordering::SeqCst);
             fleet.until_begun(2).await;
             sleep(Duration::from_secs(10)).await;
-            let left = (&fleet.lost, &fleet.unremoved);
+            let left = (&fleet.faults.lost, &fleet.faults.unremoved);
             assert_eq!((left.0.load(Ordering::SeqCst), left.1.load(Ordering::SeqCst)), (0, 0));
-            fleet.reaches[1].store(true, Ordering::SeqCst);
-            fleet.runs[0].store(false, Ordering::SeqCst);
+            fleet.reach(1, true);
+            fleet.kill(0);
             fleet.until_begun(3).await;
         });
     }
@@ -601,10 +566,10 @@ fn a_task_that_was_taken_over_is_found_again_whatever_its_takeover_has_left() {
 fn a_task_whose_record_vanishes_while_it_is_taken_over_is_not_begun() {
     fleet(async |fleet| {
         fleet.create(0, "again").await;
-        fleet.runs[0].store(false, Ordering::SeqCst);
-        fleet.vanishes.store(true, Ordering::SeqCst);
+        fleet.kill(0);
+        fleet.faults.vanishes.store(true, Ordering::SeqCst);
         sleep(Duration::from_secs(60)).await;
-        assert!(!fleet.vanishes.load(Ordering::SeqCst));
+        assert!(!fleet.faults.vanishes.load(Ordering::SeqCst));
         assert_eq!(fleet.begun(), 1);
     });
 }
@@ -614,15 +579,13 @@ fn tasks_of_other_servers_take_no_places_of_own_ones() {
     fleet_with(TaskOptions { max_tasks: 2, ..TaskOptions::new() }, true, async |fleet| {
         for server in [2, 1] {
             let ids = [fleet.create(server, "again").await, fleet.create(server, "again").await];
-            let listen =
-                request(2, "subscriptions/listen", json!({"notifications": {"taskIds": ids}}));
-            let mut stream = fleet.client(0, "anna").post(&listen).await;
+            let mut stream = fleet.listen(0, json!(ids)).await;
             stream.next_piece().await.unwrap().unwrap();
         }
         sleep(Duration::from_secs(1)).await;
         timeout(Duration::from_secs(1), fleet.create(0, "hold")).await.expect("it is a task");
         // And none of those that are taken over.
-        fleet.runs[1].store(false, Ordering::SeqCst);
+        fleet.kill(1);
         fleet.until_begun(6).await;
     });
 }
@@ -633,9 +596,9 @@ fn tasks_without_sessions_are_those_of_all_servers_also_if_tasks_are_bound_to_co
     fleet_with(options, false, async |fleet| {
         let id = fleet.create(0, "again").await;
         assert_eq!(fleet.get(1, &id).await["result"]["status"], "working");
-        fleet.runs[0].store(false, Ordering::SeqCst);
+        fleet.kill(0);
         fleet.until_begun_again().await;
-        fleet.world.may_end.store(true, Ordering::SeqCst);
+        fleet.may_end(true);
         for server in 1..3 {
             fleet.until(server, &id, "completed").await;
         }
@@ -646,10 +609,10 @@ fn tasks_without_sessions_are_those_of_all_servers_also_if_tasks_are_bound_to_co
 fn a_call_that_ends_while_its_task_is_saved_is_not_begun_again() {
     fleet(async |fleet| {
         sleep(Duration::from_secs(6)).await;
-        fleet.late.is_late.store(true, Ordering::SeqCst);
+        fleet.faults.is_late.store(true, Ordering::SeqCst);
         let exchange = fleet.client(0, "anna").post(&call(1, "again", json!({}))).await;
         // The thread takes time of the computer.
-        while !fleet.late.has_put.load(Ordering::SeqCst) {
+        while !fleet.faults.has_put.load(Ordering::SeqCst) {
             yield_now().await;
         }
         drop(exchange);
@@ -659,7 +622,7 @@ fn a_call_that_ends_while_its_task_is_saved_is_not_begun_again() {
                 yield_now().await;
             }
         }
-        fleet.late.answer();
+        fleet.faults.answer();
         sleep(Duration::from_secs(60)).await;
         assert_eq!(fleet.begun(), 0);
     });
@@ -670,13 +633,13 @@ fn a_server_whose_tasks_are_over_takes_over_what_others_have_left() {
     let config = TasksConfig::new().ttl(Duration::from_secs(60));
     let options = TaskOptions { config, max_tasks: 1, ..TaskOptions::new() };
     fleet_with(options, true, async |fleet| {
-        fleet.runs[2].store(false, Ordering::SeqCst);
-        fleet.world.may_end.store(true, Ordering::SeqCst);
+        fleet.kill(2);
+        fleet.may_end(true);
         fleet.create(1, "hold").await;
         sleep(Duration::from_secs(30)).await;
-        fleet.world.may_end.store(false, Ordering::SeqCst);
+        fleet.may_end(false);
         fleet.create(0, "again").await;
-        fleet.runs[0].store(false, Ordering::SeqCst);
+        fleet.kill(0);
         fleet.until_begun(3).await;
     });
 }
@@ -685,10 +648,8 @@ fn a_server_whose_tasks_are_over_takes_over_what_others_have_left() {
 fn a_server_that_is_shut_down_leaves_its_tasks_to_others() {
     fleet(async |fleet| {
         let id = fleet.create(0, "again").await;
-        let listen =
-            request(2, "subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
-        let mut here = fleet.client(0, "anna").post(&listen).await;
-        let mut told = fleet.client(1, "anna").post(&listen).await;
+        let mut here = fleet.listen(0, json!([id])).await;
+        let mut told = fleet.listen(1, json!([id])).await;
         sleep(Duration::from_secs(1)).await;
         fleet.broadcasters[0].shut_down();
         while let Some(Ok(piece)) = here.next_piece().await {
@@ -696,7 +657,7 @@ fn a_server_that_is_shut_down_leaves_its_tasks_to_others() {
             assert!(!text.contains("failed"), "{text}");
         }
         fleet.until_begun_again().await;
-        fleet.world.may_end.store(true, Ordering::SeqCst);
+        fleet.may_end(true);
         let text = read_until(&mut told, "completed").await;
         assert!(!text.contains("failed"), "{text}");
     });
@@ -710,9 +671,9 @@ fn a_task_is_begun_three_times_at_most() {
         let mut runs = 1;
         for _ in 0..20 {
             for server in 0..3 {
-                fleet.reaches[server].store(false, Ordering::SeqCst);
+                fleet.reach(server, false);
                 sleep(Duration::from_secs(40)).await;
-                fleet.reaches[server].store(true, Ordering::SeqCst);
+                fleet.reach(server, true);
                 sleep(Duration::from_secs(10)).await;
                 runs = fleet.begun();
             }
@@ -730,12 +691,9 @@ fn a_task_is_begun_three_times_at_most() {
 #[test]
 fn tasks_are_listed_and_waited_for_at_any_server() {
     fleet(async |fleet| {
-        let mut anna = fleet.client(0, "anna");
-        anna.open_session().await;
+        let anna = fleet.client(0, "anna").in_session().await;
         let at = |server: usize| Client { server: fleet.servers[server].clone(), ..anna.clone() };
-        let params = json!({"name": "ask", "arguments": {}, "task": {}});
-        let created = at(0).ask(&legacy(1, "tools/call", params)).await;
-        let id = created["result"]["task"]["taskId"].clone();
+        let id = at(0).create("ask", json!({})).await;
         for server in 0..3 {
             let list = at(server).ask(&legacy(2, "tasks/list", json!({}))).await;
             let tasks = list["result"]["tasks"].as_array().unwrap();
@@ -748,20 +706,13 @@ fn tasks_are_listed_and_waited_for_at_any_server() {
         // Its questions travel with the request that waits for it.
         let waits = at(1);
         let mut stream = waits.post(&legacy(3, "tasks/result", json!({"taskId": id}))).await;
-        let mut text = String::new();
         for answer in ["Anna", "Smith"] {
-            let question = loop {
-                let piece = stream.next_piece().await.unwrap_or_else(|| panic!("{text}")).unwrap();
-                text.push_str(&String::from_utf8(piece).unwrap());
-                let mut lines = text.lines().filter_map(|line| line.strip_prefix("data: "));
-                let asked = lines.rfind(|line| line.contains("elicitation/create"));
-                if let Some(asked) = asked
-                    && text.ends_with("\n\n")
-                {
-                    break serde_json::from_str::<Value>(asked).unwrap();
-                }
-            };
-            text.clear();
+            let mut text = read_until(&mut stream, "elicitation/create").await;
+            while !text.ends_with("\n\n") {
+                text += &read_until(&mut stream, "\n\n").await;
+            }
+            let asked = text.lines().rfind(|line| line.contains("elicitation/create")).unwrap();
+            let question: Value = serde_json::from_str(&asked["data: ".len()..]).unwrap();
             let reply =
                 json!({"jsonrpc": "2.0", "id": question["id"], "result": filled_in(answer)});
             assert_eq!(at(2).post(&reply).await.response().await.status, 202);
@@ -776,9 +727,7 @@ fn a_subscription_is_told_of_a_task_of_another_server() {
     fleet_with(TaskOptions { config, ..TaskOptions::new() }, true, async |fleet| {
         for (tool, end) in [("hold", "failed"), ("hold", "cancelled"), ("copy", "completed")] {
             let id = fleet.create(0, tool).await;
-            let listen =
-                request(2, "subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
-            let mut stream = fleet.client(1, "anna").post(&listen).await;
+            let mut stream = fleet.listen(1, json!([id])).await;
             let mut told = async |part: &str| {
                 let told = read_until(&mut stream, part);
                 timeout(Duration::from_secs(70), told).await.expect(part);
@@ -829,10 +778,10 @@ fn a_result_without_room_is_none_at_all_servers() {
 fn a_task_of_a_store_that_is_gone_is_an_error_and_not_unknown() {
     fleet(async |fleet| {
         let id = fleet.create(0, "hold").await;
-        fleet.reaches[1].store(false, Ordering::SeqCst);
+        fleet.reach(1, false);
         assert_eq!(fleet.get(1, &id).await["error"]["code"], -32603);
         assert_eq!(fleet.get(0, &id).await["result"]["status"], "working");
-        fleet.reaches[1].store(true, Ordering::SeqCst);
+        fleet.reach(1, true);
         assert_eq!(fleet.get(1, &id).await["result"]["status"], "working");
     });
 }
@@ -842,11 +791,11 @@ fn a_question_is_told_when_all_servers_can_take_its_answer() {
     fleet(async |fleet| {
         let id = fleet.create(0, "ask").await;
         fleet.until(1, &id, "input_required").await;
-        fleet.reaches[0].store(false, Ordering::SeqCst);
+        fleet.reach(0, false);
         fleet.answer(0, &id, "1", "Anna").await;
         sleep(Duration::from_millis(10)).await;
         assert_eq!(fleet.get(0, &id).await["error"]["code"], -32603, "the second is not stored");
-        fleet.reaches[0].store(true, Ordering::SeqCst);
+        fleet.reach(0, true);
         let asked = fleet.until(0, &id, "input_required").await;
         let open: Vec<_> = asked["inputRequests"].as_object().unwrap().keys().collect();
         assert_eq!(open, ["2"]);
@@ -861,11 +810,8 @@ fn a_question_is_told_when_all_servers_can_take_its_answer() {
 fn tasks_end_once_whatever_happens_to_servers_and_bus() {
     for seed in 1..=30 {
         fleet(async |fleet| {
-            let mut state = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(seed);
-            let mut below = |n: usize| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                (state >> 33) as usize % n
-            };
+            let mut random = Random(seed);
+            let mut below = |n: usize| random.below(n);
             let (mut ids, mut cancelled) = (Vec::new(), Vec::new());
             for tool in ["again", "count", "ask-again", "hold", "ask", "again"] {
                 ids.push(fleet.create(below(3), tool).await);
@@ -874,7 +820,7 @@ fn tasks_end_once_whatever_happens_to_servers_and_bus() {
                 let (server, other, id) = (below(3), below(3), &ids[below(6)]);
                 match below(6) {
                     0 => fleet.reaches[server].store(below(2) == 0, Ordering::SeqCst),
-                    1 => fleet.bus.is_lost.store(below(2) == 0, Ordering::SeqCst),
+                    1 => fleet.bus.set_lost(below(2) == 0),
                     2 => sleep(Duration::from_millis(below(9_000) as u64)).await,
                     3 if below(4) == 0 => {
                         cancelled.push(id.clone());
@@ -890,8 +836,8 @@ fn tasks_end_once_whatever_happens_to_servers_and_bus() {
                 }
             }
             fleet.reaches.iter().for_each(|reached| reached.store(true, Ordering::SeqCst));
-            fleet.bus.is_lost.store(false, Ordering::SeqCst);
-            fleet.world.may_end.store(true, Ordering::SeqCst);
+            fleet.bus.set_lost(false);
+            fleet.may_end(true);
             for _ in 0..20 {
                 sleep(Duration::from_secs(3)).await;
                 for id in &ids {

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 
 use super::client::{cancel, legacy};
 use super::exchange::{head, rest, send, session_of};
-use super::{CATALOG, CONFIG, call, filled_in, handle, request};
+use super::{CATALOG, CONFIG, call, filled_in, handle, request, serving};
 
 /// A client with a token, which is its name, and perhaps a session.
 #[derive(Clone)]
@@ -64,7 +64,16 @@ impl Client {
         self.messages(message).await.1.pop().unwrap_or_default()
     }
 
-    pub(super) async fn open_session(&mut self) {
+    /// Creates a task in a session. Returns its id.
+    pub(super) async fn create(&self, tool: &str, arguments: Value) -> Value {
+        let params = json!({"name": tool, "arguments": arguments, "task": {},
+            "_meta": {"progressToken": "p"}});
+        let created = self.ask(&legacy(1, "tools/call", params)).await;
+        created["result"]["task"]["taskId"].clone()
+    }
+
+    /// Opens a session.
+    pub(super) async fn in_session(mut self) -> Self {
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
             "clientInfo": {"name": "c", "version": "1"}});
         let mut exchange = self.post(&legacy(0, "initialize", params)).await;
@@ -72,15 +81,15 @@ impl Client {
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         let mut exchange = self.post(&ready).await;
         assert_eq!(exchange.response().await.status, 202);
+        self
     }
 }
 
 /// Runs clients against a server with principals.
-pub(super) fn serve<H, F>(app: &App<H>, clients: impl AsyncFnOnce(&dyn Fn(&'static str) -> Client))
-where
-    H: Fn(Context) -> F,
-    F: Future<Output = HandlerResult>,
-{
+pub(super) fn serve<F: Future<Output = HandlerResult>>(
+    app: &App<impl Fn(Context) -> F>,
+    clients: impl AsyncFnOnce(&dyn Fn(&'static str) -> Client),
+) {
     let options = HttpOptions::new().authorize(|credentials: Credentials| {
         let subject = credentials.token().unwrap_or_default();
         ready(Ok(Principal::new("https://auth.example.com", subject)))
@@ -88,37 +97,25 @@ where
     serve_with(app, options, clients);
 }
 
-fn serve_with<H, F>(
-    app: &App<H>,
+fn serve_with<F: Future<Output = HandlerResult>>(
+    app: &App<impl Fn(Context) -> F>,
     options: HttpOptions,
     clients: impl AsyncFnOnce(&dyn Fn(&'static str) -> Client),
-) where
-    H: Fn(Context) -> F,
-    F: Future<Output = HandlerResult>,
-{
-    let server = HttpServer::new(app, options).unwrap();
-    let client = |token| Client { server: server.clone(), token, session: None };
-    super::virtual_time::block_on(future::or(
-        async {
-            server.run(app).await;
-        },
-        clients(&client),
-    ));
+) {
+    super::exchange::serve(app, options, async |server| {
+        clients(&|token| Client { server: server.clone(), token, session: None }).await;
+    });
 }
 
 #[test]
 fn requests_that_wait_for_tasks_have_the_share_of_their_address() {
     for (address_share, waiting) in [(75, 3), (100, 4)] {
-        let app = App::new(&CONFIG, handle)
-            .catalog(&CATALOG)
+        let app = serving(handle)
             .limits(Limits { address_share, ..Limits::new() })
             .tasks(TaskOptions { max_waiting: 4, ..TaskOptions::new() });
         serve_with(&app, HttpOptions::new(), async |client| {
-            let mut anna = client("");
-            anna.open_session().await;
-            let params = json!({"name": "hold", "arguments": {}, "task": {}});
-            let created = anna.ask(&legacy(1, "tools/call", params)).await;
-            let id = &created["result"]["task"]["taskId"];
+            let anna = client("").in_session().await;
+            let id = &anna.create("hold", json!({})).await;
             let mut exchanges = Vec::new();
             for number in 2..6 {
                 let result = legacy(number, "tasks/result", json!({"taskId": id}));
@@ -136,7 +133,7 @@ fn requests_that_wait_for_tasks_have_the_share_of_their_address() {
 
 #[test]
 fn tsk_52_a_task_outlives_its_exchange_and_its_id_cannot_be_guessed() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    let app = serving(handle);
     serve(&app, async |client| {
         let anna = client("anna");
         let mut ids = BTreeSet::new();
@@ -157,7 +154,7 @@ fn tsk_52_a_task_outlives_its_exchange_and_its_id_cannot_be_guessed() {
 
 #[test]
 fn auth_151_auth_152_tasks_of_another_principal_are_unknown() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    let app = serving(handle);
     serve(&app, async |client| {
         let (anna, ben) = (client("anna"), client("ben"));
         let created = anna.ask(&call(1, "pair", json!({}))).await;
@@ -180,16 +177,14 @@ fn auth_151_auth_152_tasks_of_another_principal_are_unknown() {
         assert_eq!(state["result"]["inputRequests"].as_object().unwrap().len(), 2);
 
         // In a session it is the same, and lists show no other's tasks.
-        let mut ben = client("ben");
-        ben.open_session().await;
+        let ben = client("ben").in_session().await;
         for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
             let refused = ben.ask(&legacy(2, method, json!({"taskId": id}))).await;
             assert_eq!(refused["error"]["code"], -32602, "{method}");
         }
         let list = ben.ask(&legacy(3, "tasks/list", json!({}))).await;
         assert_eq!(list["result"]["tasks"], json!([]));
-        let mut anna = client("anna");
-        anna.open_session().await;
+        let anna = client("anna").in_session().await;
         let list = anna.ask(&legacy(3, "tasks/list", json!({}))).await;
         assert_eq!(list["result"]["tasks"][0]["taskId"], *id);
     });
@@ -199,25 +194,21 @@ fn auth_151_auth_152_tasks_of_another_principal_are_unknown() {
 fn r3_t2_without_tokens_a_session_lists_what_it_created() {
     for is_bound in [false, true] {
         let options = TaskOptions { bind_to_connection: is_bound, ..TaskOptions::new() };
-        let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+        let app = serving(handle).tasks(options);
         serve_with(&app, HttpOptions::new(), async |client| {
             let alone = client("").ask(&call(1, "ask", json!({}))).await;
-            let (mut victim, mut other) = (client(""), client(""));
-            victim.open_session().await;
-            other.open_session().await;
-            let params = json!({"name": "ask", "arguments": {}, "task": {}});
+            let victim = client("").in_session().await;
+            let other = client("").in_session().await;
             let mut ids = Vec::new();
-            for id in 1..=20 {
-                let created = victim.ask(&legacy(id, "tools/call", params.clone())).await;
-                ids.push(created["result"]["task"]["taskId"].clone());
+            for _ in 1..=20 {
+                ids.push(victim.create("ask", json!({})).await);
             }
             let list = other.ask(&legacy(30, "tasks/list", json!({}))).await;
             assert_eq!(list["result"], json!({"tasks": []}));
-            let created = other.ask(&legacy(31, "tools/call", params)).await;
+            let own = other.create("ask", json!({})).await;
             let list = other.ask(&legacy(32, "tasks/list", json!({}))).await;
-            let own = &created["result"]["task"]["taskId"];
             assert_eq!(list["result"]["tasks"].as_array().unwrap().len(), 1);
-            assert_eq!(list["result"]["tasks"][0]["taskId"], *own);
+            assert_eq!(list["result"]["tasks"][0]["taskId"], own);
             // Pages have the tasks of the session, too.
             let (mut listed, mut cursor) = (Vec::new(), json!({}));
             loop {
@@ -241,13 +232,10 @@ fn r3_t2_without_tokens_a_session_lists_what_it_created() {
 
 #[test]
 fn tsk_49_tsk_58_a_lost_request_for_a_result_leaves_the_task_as_it_is() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    let app = serving(handle);
     serve(&app, async |client| {
-        let mut anna = client("anna");
-        anna.open_session().await;
-        let params = json!({"name": "wait", "arguments": {"ms": 60}, "task": {}});
-        let created = anna.ask(&legacy(1, "tools/call", params)).await;
-        let id = &created["result"]["task"]["taskId"];
+        let anna = client("anna").in_session().await;
+        let id = &anna.create("wait", json!({"ms": 60})).await;
         drop(anna.post(&legacy(2, "tasks/result", json!({"taskId": id}))).await);
         let (kind, messages) = anna.messages(&legacy(3, "tasks/get", json!({"taskId": id}))).await;
         assert_eq!(
@@ -258,10 +246,7 @@ fn tsk_49_tsk_58_a_lost_request_for_a_result_leaves_the_task_as_it_is() {
         assert_eq!(result["result"]["content"][0]["text"], "done");
         // Messages of a task come with the request for its result.
         anna.ask(&legacy(5, "logging/setLevel", json!({"level": "debug"}))).await;
-        let params = json!({"name": "steps", "arguments": {"ms": 20}, "task": {},
-            "_meta": {"progressToken": "p"}});
-        let created = anna.ask(&legacy(6, "tools/call", params)).await;
-        let id = &created["result"]["task"]["taskId"];
+        let id = &anna.create("steps", json!({"ms": 20})).await;
         let (kind, messages) =
             anna.messages(&legacy(7, "tasks/result", json!({"taskId": id}))).await;
         assert_eq!(kind, "text/event-stream");
@@ -289,12 +274,8 @@ fn a_task_that_waits_for_room_goes_on_when_nobody_waits_for_its_result_any_more(
     let app = app.catalog(&CATALOG).limits(Limits { max_pending: 1024, ..Limits::new() });
     serve(&app, async |client| {
         for deletes in [false, true] {
-            let mut anna = client("anna");
-            anna.open_session().await;
-            let params = json!({"name": "wait", "arguments": {}, "task": {},
-                "_meta": {"progressToken": "p"}});
-            let created = anna.ask(&legacy(1, "tools/call", params)).await;
-            let id = &created["result"]["task"]["taskId"];
+            let anna = client("anna").in_session().await;
+            let id = &anna.create("wait", json!({})).await;
             let _unread = anna.post(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
             sleep(Duration::from_millis(20)).await;
             assert!(told.is_empty(), "it waits for room");

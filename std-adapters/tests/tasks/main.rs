@@ -1,8 +1,12 @@
 //! Tasks of the asynchronous server, on streams and over HTTP, in both dialects.
 
+#[path = "../bus/mod.rs"]
+mod bus;
 #[path = "../asynchronous/client.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod client;
+#[path = "../asynchronous/door.rs"]
+mod door;
 #[path = "../exchange/mod.rs"]
 mod exchange;
 mod fleet;
@@ -13,6 +17,8 @@ mod network;
 #[path = "../asynchronous/pipe.rs"]
 mod pipe;
 mod progress;
+#[path = "../random/mod.rs"]
+mod random;
 #[path = "../recorder/mod.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod recorder;
@@ -22,19 +28,21 @@ mod times;
 #[path = "../virtual_time/mod.rs"]
 mod virtual_time;
 
+use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_sansio::types::{
-    ElicitParams, ElicitResult, Field, Implementation, InputRequest, LoggingLevel, RequestedSchema,
-    StringSchema, TaskSupport, TextResult, Tool, ToolExecution,
+    Implementation, LoggingLevel, TaskSupport, TextResult, Tool, ToolExecution,
 };
 use mcp_sansio::{
-    Catalog, ErrorCode, LogMessage, OwnedInputResponse, Progress, RawJson, RpcError, ServerConfig,
-    ServerFeatures, ToolError, entries,
+    Catalog, ErrorCode, LogMessage, Progress, RawJson, RpcError, ServerConfig, ServerFeatures,
+    entries,
 };
-use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 use serde_json::{Value, json};
+
+use client::{filled_in, form, name};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
@@ -63,8 +71,10 @@ const fn tool(name: &'static str, support: TaskSupport) -> Tool<'static> {
         .execution(ToolExecution::new().task_support(support))
 }
 
-const FORM: RequestedSchema<'_> =
-    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+/// An application with these tools.
+fn serving<F: Future<Output = HandlerResult>, H: Fn(Context) -> F>(handler: H) -> App<H> {
+    App::new(&CONFIG, handler).catalog(&CATALOG)
+}
 
 /// Number of `hold` that run.
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -120,21 +130,6 @@ async fn handle(ctx: Context) -> HandlerResult {
         _ => {}
     }
     ctx.reply(&TextResult::new("done"))
-}
-
-fn form(message: &str) -> InputRequest<'_> {
-    InputRequest::Elicit(ElicitParams::form(message, FORM))
-}
-
-fn name(answer: &OwnedInputResponse) -> Result<String, ToolError<'static>> {
-    let content = answer.to::<ElicitResult<'_>>()?.content.ok_or("declined")?;
-    let name = content.get("name").and_then(RawJson::as_string);
-    Ok(name.ok_or(ToolError::invalid_input_response("no name"))?.to_string())
-}
-
-/// What a person fills into [`FORM`].
-fn filled_in(name: &str) -> Value {
-    json!({"action": "accept", "content": {"name": name}})
 }
 
 /// A request of 2026-07-28 of a client that supports tasks.

@@ -12,18 +12,22 @@ use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits, Tas
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::client::{Client, WIDE, legacy, modern, talk};
+use super::client::{Client, WIDE, in_session, legacy, modern, talk};
 use super::pipe::Pipe;
 use super::recorder::Recorder;
 use super::session::response;
-use super::{CATALOG, CONFIG, HELD, call, filled_in, handle, request};
+use super::{CATALOG, CONFIG, HELD, call, filled_in, handle, request, serving};
 
-/// Polls until the task is not in this state any more.
-async fn poll_while(client: &mut Client<Pipe>, id: &Value, status: &str) -> Value {
+pub(super) async fn state(client: &mut Client<Pipe>, id: &Value) -> Value {
+    client.ask(&request(99, "tasks/get", json!({"taskId": id}))).await["result"].clone()
+}
+
+/// Polls until the task does not work any more.
+pub(super) async fn polled(client: &mut Client<Pipe>, id: &Value) -> Value {
     loop {
-        let polled = client.ask(&request(99, "tasks/get", json!({"taskId": id}))).await;
-        if polled["result"]["status"] != status {
-            return polled["result"].clone();
+        let state = state(client, id).await;
+        if state["status"] != "working" {
+            return state;
         }
         sleep(Duration::from_millis(1)).await;
     }
@@ -37,16 +41,16 @@ async fn create(client: &mut Client<Pipe>, tool: &str, arguments: Value) -> Valu
 
 #[test]
 fn tex_08_a_task_is_found_as_soon_as_its_call_is_answered() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    let app = serving(handle);
     for sizes in [WIDE, (7, 3)] {
         talk(&app, sizes, async |mut client| {
             client.send(&call(1, "wait", json!({"ms": 20}))).await;
             let created = client.next().await;
             assert_eq!(created["result"]["status"], "working", "{created}");
             let id = &created["result"]["taskId"];
-            let polled = client.ask(&request(2, "tasks/get", json!({"taskId": id}))).await;
-            assert_eq!(polled["result"]["taskId"], *id);
-            let ended = poll_while(&mut client, id, "working").await;
+            let now = state(&mut client, id).await;
+            assert_eq!(now["taskId"], *id);
+            let ended = polled(&mut client, id).await;
             assert_eq!(ended["status"], "completed");
             assert_eq!(ended["result"]["content"][0]["text"], "done");
         });
@@ -56,7 +60,7 @@ fn tex_08_a_task_is_found_as_soon_as_its_call_is_answered() {
 #[test]
 fn tex_43_tasks_end_as_their_handlers_do() {
     let recorder = Recorder::default();
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).observer(recorder.clone());
+    let app = serving(handle).observer(recorder.clone());
     talk(&app, WIDE, async |mut client| {
         for (tool, status, text) in [
             ("must", "completed", "done"),
@@ -65,7 +69,7 @@ fn tex_43_tasks_end_as_their_handlers_do() {
             ("panic", "failed", "The handler panicked"),
         ] {
             let id = create(&mut client, tool, json!({})).await;
-            let ended = poll_while(&mut client, &id, "working").await;
+            let ended = polled(&mut client, &id).await;
             assert_eq!(ended["status"], status, "{ended}");
             assert_eq!(ended["result"]["isError"] == true, tool == "fail");
             let said = match status {
@@ -99,7 +103,7 @@ fn tex_43_tasks_end_as_their_handlers_do() {
 
 #[test]
 fn a_cancelled_task_drops_its_handler() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    let app = serving(handle);
     talk(&app, WIDE, async |mut client| {
         let id = create(&mut client, "hold", json!({})).await;
         while HELD.load(Ordering::SeqCst) == 0 {
@@ -107,14 +111,14 @@ fn a_cancelled_task_drops_its_handler() {
         }
         // The request has been answered, so that its cancellation does nothing.
         client.send(&super::client::cancel(1)).await;
-        let polled = client.ask(&request(2, "tasks/get", json!({"taskId": id}))).await;
-        assert_eq!(polled["result"]["status"], "working");
+        let now = state(&mut client, &id).await;
+        assert_eq!(now["status"], "working");
         let answer = client.ask(&request(3, "tasks/cancel", json!({"taskId": id}))).await;
         assert_eq!(answer["result"]["resultType"], "complete");
         while HELD.load(Ordering::SeqCst) > 0 {
             sleep(Duration::from_millis(1)).await;
         }
-        let ended = poll_while(&mut client, &id, "working").await;
+        let ended = polled(&mut client, &id).await;
         assert_eq!(ended["status"], "cancelled");
     });
 }
@@ -142,7 +146,7 @@ fn a_task_whose_handler_panics_before_it_returns_a_future_has_failed() {
     let app = app.catalog(&CATALOG);
     talk(&app, WIDE, async |mut client| {
         let id = create(&mut client, "must", json!({})).await;
-        let ended = poll_while(&mut client, &id, "working").await;
+        let ended = polled(&mut client, &id).await;
         assert_eq!(ended["status"], "failed", "{ended}");
         assert_eq!(ended["error"]["message"], "The handler panicked");
     });
@@ -150,11 +154,11 @@ fn a_task_whose_handler_panics_before_it_returns_a_future_has_failed() {
 
 #[test]
 fn input_of_a_task_comes_with_updates() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    let app = serving(handle);
     talk(&app, WIDE, async |mut client| {
         let id = create(&mut client, "ask", json!({})).await;
         for (question, answer) in [("First name?", "Ada"), ("Ada who?", "Lovelace")] {
-            let state = poll_while(&mut client, &id, "working").await;
+            let state = polled(&mut client, &id).await;
             let (key, asked) = state["inputRequests"].as_object().unwrap().iter().next().unwrap();
             assert_eq!(asked["params"]["message"], question);
             let unknown = json!({"taskId": id, "inputResponses": {"77": filled_in("Nobody")}});
@@ -166,21 +170,21 @@ fn input_of_a_task_comes_with_updates() {
             let polled = client.ask(&request(7, "tasks/get", json!({"taskId": id}))).await;
             assert!(polled["result"]["inputRequests"].get(key).is_none(), "{polled}");
         }
-        let ended = poll_while(&mut client, &id, "working").await;
+        let ended = polled(&mut client, &id).await;
         assert_eq!(ended["result"]["content"][0]["text"], "Ada Lovelace");
 
         let id = create(&mut client, "pair", json!({})).await;
-        let state = poll_while(&mut client, &id, "working").await;
-        let keys: Vec<&String> = state["inputRequests"].as_object().unwrap().keys().collect();
-        let [one, two] = keys[..] else { panic!("{state}") };
+        let asked = polled(&mut client, &id).await;
+        let keys: Vec<&String> = asked["inputRequests"].as_object().unwrap().keys().collect();
+        let [one, two] = keys[..] else { panic!("{asked}") };
         let first = json!({"taskId": id, "inputResponses": {one: filled_in("A")}});
         client.ask(&request(6, "tasks/update", first)).await;
-        let polled = client.ask(&request(7, "tasks/get", json!({"taskId": id}))).await;
-        assert_eq!(polled["result"]["status"], "input_required");
+        let now = state(&mut client, &id).await;
+        assert_eq!(now["status"], "input_required");
         let second =
             json!({"taskId": id, "inputResponses": {two: filled_in("B"), one: filled_in("X")}});
         client.ask(&request(8, "tasks/update", second)).await;
-        let ended = poll_while(&mut client, &id, "working").await;
+        let ended = polled(&mut client, &id).await;
         assert_eq!(ended["result"]["content"][0]["text"], "A B");
     });
 }
@@ -191,7 +195,7 @@ fn tex_10_a_call_asks_in_rounds_before_it_becomes_a_task() {
         tool_after: vec![("ask".to_owned(), Duration::from_millis(30))],
         ..TaskOptions::new()
     };
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    let app = serving(handle).tasks(options);
     talk(&app, WIDE, async |mut client| {
         let first = client.ask(&call(1, "ask", json!({}))).await;
         assert_eq!(first["result"]["resultType"], "input_required");
@@ -204,7 +208,7 @@ fn tex_10_a_call_asks_in_rounds_before_it_becomes_a_task() {
         assert_eq!(third["result"]["content"][0]["text"], "Ada Lovelace");
     });
     let options = TaskOptions { after: Duration::from_millis(30), ..TaskOptions::new() };
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    let app = serving(handle).tasks(options);
     talk(&app, WIDE, async |mut client| {
         // What is done earlier is an ordinary result; so is what is cancelled earlier.
         let quick = client.ask(&call(1, "wait", json!({"ms": 1}))).await;
@@ -213,7 +217,7 @@ fn tex_10_a_call_asks_in_rounds_before_it_becomes_a_task() {
         client.send(&super::client::cancel(2)).await;
         let created = client.ask(&call(3, "wait", json!({"ms": 60}))).await;
         assert_eq!((&created["id"], &created["result"]["resultType"]), (&json!(3), &json!("task")));
-        let ended = poll_while(&mut client, &created["result"]["taskId"], "working").await;
+        let ended = polled(&mut client, &created["result"]["taskId"]).await;
         assert_eq!(ended["result"]["content"][0]["text"], "done");
     });
 }
@@ -226,7 +230,7 @@ fn tol_27_a_call_is_a_task_or_not_as_the_server_likes() {
         tool_after: vec![("ask".to_owned(), Duration::ZERO)],
         ..TaskOptions::new()
     };
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    let app = serving(handle).tasks(options);
     talk(&app, WIDE, async |mut client| {
         for (tool, kind) in [("wait", "complete"), ("ask", "task"), ("must", "complete")] {
             let response = client.ask(&call(1, tool, json!({}))).await;
@@ -274,8 +278,7 @@ fn a_change_of_a_task_that_a_tool_publishes_is_none_of_the_resources() {
         assert!(told.iter().all(|(method, _)| *method == published.0), "{told:?}");
     });
     // A session is told of its own tasks alone, and not by a tool.
-    talk(&app, WIDE, async |mut client| {
-        client.initialize().await;
+    in_session(&app, WIDE, async |mut client| {
         let params = json!({"name": "plain", "arguments": {"id": "x"}});
         client.send(&legacy(1, "tools/call", params)).await;
         assert_eq!(response(&mut client, 1).await.1, Vec::<Value>::new());
@@ -287,13 +290,13 @@ fn limits_of_tasks() {
     let config = TasksConfig::new().max_per_owner(100);
     let options = TaskOptions { config, max_tasks: 2, max_results: 30 << 10, ..TaskOptions::new() };
     let recorder = Recorder::default();
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    let app = serving(handle).tasks(options);
     let app = app.observer(recorder.clone());
     talk(&app, WIDE, async |mut client| {
         let id = create(&mut client, "large", json!({"ms": 20})).await;
-        assert_eq!(poll_while(&mut client, &id, "working").await["status"], "completed");
+        assert_eq!(polled(&mut client, &id).await["status"], "completed");
         let id = create(&mut client, "large", json!({"ms": 20})).await;
-        let failed = poll_while(&mut client, &id, "working").await;
+        let failed = polled(&mut client, &id).await;
         assert_eq!(failed["error"]["code"], -32603, "{failed}");
         assert_eq!(
             recorder.lines_with("task of"),
@@ -315,12 +318,12 @@ fn results_of_one_owner_leave_room_for_those_of_others() {
     // A quarter is 25 KiB.
     let options =
         TaskOptions { bind_to_connection: true, max_results: 100 << 10, ..TaskOptions::new() };
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    let app = serving(handle).tasks(options);
     for _ in 0..2 {
         talk(&app, WIDE, async |mut client| {
             for (kilobytes, status) in [(1, "completed"), (20, "completed"), (20, "failed")] {
                 let id = create(&mut client, "large", json!({"ms": kilobytes})).await;
-                let ended = poll_while(&mut client, &id, "working").await;
+                let ended = polled(&mut client, &id).await;
                 assert_eq!(ended["status"], status, "{kilobytes}");
             }
         });
@@ -329,9 +332,7 @@ fn results_of_one_owner_leave_room_for_those_of_others() {
 
 #[test]
 fn a_long_result_goes_through_a_small_buffer() {
-    let app = App::new(&CONFIG, handle)
-        .catalog(&CATALOG)
-        .limits(Limits { max_pending: 4096, ..Limits::new() });
+    let app = serving(handle).limits(Limits { max_pending: 4096, ..Limits::new() });
     talk(&app, (4096, 4096), async |mut client| {
         let id = create(&mut client, "large", json!({"ms": 50 << 10})).await;
         let mut length = 0;

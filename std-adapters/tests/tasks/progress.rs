@@ -6,11 +6,11 @@ use mcp_sansio::tasks::TasksConfig;
 use mcp_sansio::types::{Implementation, ProgressParams, TextResult};
 use mcp_sansio::{ClientConfig, ClientFeatures, Era, Progress, RawJson};
 use mcp_sansio_adapters::asynchronous::client::Connector;
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, TaskOptions};
+use mcp_sansio_adapters::asynchronous::{Context, HandlerResult, TaskOptions};
 use tokio::time::sleep;
 
+use super::serving;
 use super::virtual_time::block_on;
-use super::{CATALOG, CONFIG};
 
 static CLIENT: ClientConfig<'_> =
     ClientConfig::new(Implementation::new("panel", "1"), ClientFeatures::TASKS);
@@ -29,7 +29,7 @@ async fn copy(ctx: Context) -> HandlerResult {
 fn a_task_reports_numbers_to_who_waits_and_to_who_resumes() {
     let config = TasksConfig::new().poll_interval(Duration::from_millis(100));
     let options = TaskOptions { config, ..TaskOptions::new() };
-    let app = App::new(&CONFIG, copy).catalog(&CATALOG).tasks(options);
+    let app = serving(copy).tasks(options);
     for (era, resumes) in Era::ALL.into_iter().flat_map(|era| [(era, false), (era, true)]) {
         let connector = Connector::new(&CLIENT).era(era);
         let told = block_on(app.memory(connector, async |client| {

@@ -10,9 +10,9 @@ use mcp_sansio_adapters::asynchronous::{App, Connection, Context, TaskOptions};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::client::{Client, WIDE, cancel, legacy, talk};
+use super::client::{Client, WIDE, cancel, in_session, legacy};
 use super::pipe::{Pipe, pipe};
-use super::{CATALOG, CONFIG, filled_in, handle};
+use super::{CATALOG, CONFIG, filled_in, handle, serving};
 
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
@@ -34,30 +34,40 @@ pub(super) async fn response(client: &mut Client<Pipe>, id: u32) -> (Value, Vec<
     }
 }
 
+/// Sends a request, and returns its response.
+pub(super) async fn asked(client: &mut Client<Pipe>, request: &Value) -> Value {
+    client.send(request).await;
+    response(client, request["id"].as_u64().unwrap() as u32).await.0
+}
+
 async fn create(client: &mut Client<Pipe>, tool: &str, arguments: Value) -> Value {
-    client.send(&task(1, tool, arguments)).await;
-    let (created, _) = response(client, 1).await;
-    created["result"]["task"]["taskId"].clone()
+    asked(client, &task(1, tool, arguments)).await["result"]["task"]["taskId"].clone()
+}
+
+/// A request about a task.
+fn about(id: u32, method: &str, task: &Value) -> Value {
+    legacy(id, method, json!({"taskId": task}))
 }
 
 #[test]
 fn requests_for_a_result_wait_for_it() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
-    talk(&app, WIDE, async |mut client| {
-        client.initialize().await;
+    let app = serving(handle);
+    in_session(&app, WIDE, async |mut client| {
         let id = create(&mut client, "wait", json!({"ms": 30})).await;
-        client.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
-        client.send(&legacy(3, "tasks/result", json!({"taskId": id}))).await;
-        client.send(&legacy(4, "tasks/result", json!({"taskId": id}))).await;
+        client.send(&about(2, "tasks/result", &id)).await;
+        client.send(&about(3, "tasks/result", &id)).await;
+        client.send(&about(4, "tasks/result", &id)).await;
         client.send(&cancel(3)).await;
-        client.send(&legacy(5, "tasks/get", json!({"taskId": id}))).await;
-        assert_eq!(response(&mut client, 5).await.0["result"]["status"], "working");
+        assert_eq!(
+            asked(&mut client, &about(5, "tasks/get", &id)).await["result"]["status"],
+            "working"
+        );
         for number in [2, 4] {
             let (result, _) = response(&mut client, number).await;
             assert_eq!(result["result"]["content"][0]["text"], "done");
             assert_eq!(result["result"]["_meta"][RELATED]["taskId"], id);
         }
-        client.send(&legacy(6, "tasks/result", json!({"taskId": id}))).await;
+        client.send(&about(6, "tasks/result", &id)).await;
         let (result, before) = response(&mut client, 6).await;
         assert_eq!(result["result"]["content"][0]["text"], "done");
         assert!(before.iter().all(|message| message["id"] != 3), "{before:?}");
@@ -66,19 +76,17 @@ fn requests_for_a_result_wait_for_it() {
 
 #[test]
 fn waiting_requests_are_limited() {
-    let app = App::new(&CONFIG, handle)
-        .catalog(&CATALOG)
-        .tasks(TaskOptions { max_waiting: 1, ..TaskOptions::new() });
-    talk(&app, WIDE, async |mut client| {
-        client.initialize().await;
+    let app = serving(handle).tasks(TaskOptions { max_waiting: 1, ..TaskOptions::new() });
+    in_session(&app, WIDE, async |mut client| {
         let id = create(&mut client, "hold", json!({})).await;
-        client.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
-        client.send(&legacy(3, "tasks/result", json!({"taskId": id}))).await;
-        assert_eq!(response(&mut client, 3).await.0["error"]["code"], -32603);
+        client.send(&about(2, "tasks/result", &id)).await;
+        assert_eq!(
+            asked(&mut client, &about(3, "tasks/result", &id)).await["error"]["code"],
+            -32603
+        );
         client.send(&cancel(2)).await;
-        client.send(&legacy(4, "tasks/result", json!({"taskId": id}))).await;
-        client.send(&legacy(5, "tasks/cancel", json!({"taskId": id}))).await;
-        let (cancelled, _) = response(&mut client, 5).await;
+        client.send(&about(4, "tasks/result", &id)).await;
+        let cancelled = asked(&mut client, &about(5, "tasks/cancel", &id)).await;
         assert_eq!(cancelled["result"]["status"], "cancelled");
         assert_eq!(response(&mut client, 4).await.0["error"]["code"], -32603);
     });
@@ -86,16 +94,13 @@ fn waiting_requests_are_limited() {
 
 #[test]
 fn r3_h1_waiting_requests_of_one_client_leave_places_to_others() {
-    let app = App::new(&CONFIG, handle)
-        .catalog(&CATALOG)
-        .tasks(TaskOptions { max_waiting: 4, ..TaskOptions::new() });
-    talk(&app, WIDE, async |mut client| {
-        client.initialize().await;
+    let app = serving(handle).tasks(TaskOptions { max_waiting: 4, ..TaskOptions::new() });
+    in_session(&app, WIDE, async |mut client| {
         let id = create(&mut client, "hold", json!({})).await;
         for number in 2..6 {
-            client.send(&legacy(number, "tasks/result", json!({"taskId": id}))).await;
+            client.send(&about(number, "tasks/result", &id)).await;
         }
-        client.send(&legacy(6, "tasks/get", json!({"taskId": id}))).await;
+        client.send(&about(6, "tasks/get", &id)).await;
         let (_, refused) = response(&mut client, 6).await;
         let codes: Vec<_> = refused.iter().map(|message| &message["error"]["code"]).collect();
         assert_eq!(codes, [-32603; 3]);
@@ -104,8 +109,8 @@ fn r3_h1_waiting_requests_of_one_client_leave_places_to_others() {
         let asked = async {
             other.initialize().await;
             let id = create(&mut other, "hold", json!({})).await;
-            other.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
-            other.send(&legacy(3, "tasks/get", json!({"taskId": id}))).await;
+            other.send(&about(2, "tasks/result", &id)).await;
+            other.send(&about(3, "tasks/get", &id)).await;
             response(&mut other, 3).await.1
         };
         let served = async {
@@ -118,13 +123,12 @@ fn r3_h1_waiting_requests_of_one_client_leave_places_to_others() {
 
 #[test]
 fn a_task_asks_while_its_result_is_waited_for() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    let app = serving(handle);
     for sizes in [WIDE, (7, 3)] {
-        talk(&app, sizes, async |mut client| {
-            client.initialize().await;
+        in_session(&app, sizes, async |mut client| {
             let id = create(&mut client, "ask", json!({})).await;
             let state = loop {
-                client.send(&legacy(2, "tasks/get", json!({"taskId": id}))).await;
+                client.send(&about(2, "tasks/get", &id)).await;
                 let (state, before) = response(&mut client, 2).await;
                 assert!(before.iter().all(|message| message["method"] != "elicitation/create"));
                 if state["result"]["status"] != "working" {
@@ -134,14 +138,14 @@ fn a_task_asks_while_its_result_is_waited_for() {
             };
             assert_eq!(state["result"]["status"], "input_required");
             // The first request is given up with what it asked; the next one asks again.
-            client.send(&legacy(3, "tasks/result", json!({"taskId": id}))).await;
+            client.send(&about(3, "tasks/result", &id)).await;
             let mut question = client.next().await;
             while question["method"] != "elicitation/create" {
                 question = client.next().await;
             }
             assert_eq!(question["params"]["_meta"][RELATED]["taskId"], id);
             client.send(&cancel(3)).await;
-            client.send(&legacy(4, "tasks/result", json!({"taskId": id}))).await;
+            client.send(&about(4, "tasks/result", &id)).await;
             let mut asked = 0;
             let result = loop {
                 let message = client.next().await;
@@ -152,9 +156,7 @@ fn a_task_asks_while_its_result_is_waited_for() {
                     let name = ["Ada", "Lovelace"][asked];
                     asked += 1;
                     let result = filled_in(name);
-                    client
-                        .send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
-                        .await;
+                    client.respond(&message, json!(result)).await;
                 }
             };
             assert_eq!(result["result"]["content"][0]["text"], "Ada Lovelace");
@@ -207,21 +209,19 @@ fn a_tool_that_is_a_type_says_how_its_task_goes() {
             false => ctx.call_tool(&oven).await,
             true => ctx.call_async_tool(&Oven).await,
         });
-        talk(&app.catalog(&CATALOG), WIDE, async |mut client| {
-            client.initialize().await;
+        in_session(&app.catalog(&CATALOG), WIDE, async |mut client| {
             for (tool, status, reports) in [("steps", "1 of 2", 1), ("wait", "a task: true", 0)] {
                 client.send(&task(1, tool, json!({}))).await;
                 let (created, mut told) = response(&mut client, 1).await;
                 let id = &created["result"]["task"]["taskId"];
-                client.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
+                client.send(&about(2, "tasks/result", id)).await;
                 let (result, rest) = response(&mut client, 2).await;
                 assert_eq!(result["result"]["content"][0]["text"], "baked");
                 told.extend(rest);
                 let progress = told.iter().filter(|it| it["method"] == "notifications/progress");
                 let progress: Vec<_> = progress.map(|it| &it["params"]["progress"]).collect();
                 assert_eq!(progress, vec![&json!(1); reports]);
-                client.send(&legacy(3, "tasks/get", json!({"taskId": id}))).await;
-                let (state, _) = response(&mut client, 3).await;
+                let state = asked(&mut client, &about(3, "tasks/get", id)).await;
                 assert_eq!(state["result"]["statusMessage"], status);
             }
         });

@@ -7,7 +7,9 @@ use std::time::Duration;
 use futures_lite::future;
 use mcp_sansio::tasks::TasksConfig;
 use mcp_sansio_adapters::KeyRing;
-use mcp_sansio_adapters::asynchronous::{App, Connection, Context, TaskOptions};
+use mcp_sansio_adapters::asynchronous::{
+    App, BoxedHandler, Connection, Context, TaskOptions, boxed,
+};
 use mcp_sansio_adapters::store::{
     MemoryStore, Store, StoreError, TaskOutcome, TaskRecord, TaskStore,
 };
@@ -15,19 +17,22 @@ use serde_json::{Value, json};
 use smol::channel::{Receiver, Sender, unbounded};
 use tokio::time::sleep;
 
-use super::client::{Client, WIDE, cancel, legacy, talk};
+use super::client::{Client, WIDE, cancel, in_session, legacy, legacy_call, talk};
 use super::http::serve;
+use super::modern::{polled, state};
 use super::network::{self, NetworkStore};
 use super::pipe::{Pipe, pipe};
 use super::recorder::Recorder;
-use super::session::response;
+use super::session::{asked, response};
 use super::virtual_time::block_on;
-use super::{CATALOG, CONFIG, call, handle, request};
+use super::{CONFIG, call, handle, request, serving};
 
 /// A store that waits as long as it is told to, and fails when it is told to.
 struct Slow {
     records: MemoryStore,
     is_broken: AtomicBool,
+    /// Whether the first record cannot be read.
+    is_damaged: AtomicBool,
     puts: AtomicUsize,
     removals: AtomicUsize,
     /// Whether `put` has to wait, and tells that it does.
@@ -41,6 +46,7 @@ impl Slow {
         Arc::new(Self {
             records: MemoryStore::new(1 << 20),
             is_broken: AtomicBool::new(false),
+            is_damaged: AtomicBool::new(false),
             puts: AtomicUsize::new(0),
             removals: AtomicUsize::new(0),
             is_closed: Mutex::new(false),
@@ -76,6 +82,9 @@ impl Drop for Opens<'_> {
 
 impl Store for Slow {
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        if self.is_damaged.load(Ordering::SeqCst) && self.keys("")?[0] == key {
+            return Err(StoreError::Failed("damaged".into()));
+        }
         self.records.get(key)
     }
 
@@ -120,8 +129,15 @@ fn stored(store: &Arc<impl Store + 'static>) -> TaskOptions {
     }
 }
 
-async fn state(client: &mut Client<Pipe>, id: &Value) -> Value {
-    client.ask(&request(9, "tasks/get", json!({"taskId": id}))).await["result"].clone()
+fn serving_with(store: &Arc<impl Store + 'static>) -> App<BoxedHandler> {
+    serving(boxed(handle)).tasks(stored(store))
+}
+
+/// The next process, which takes over so many tasks.
+fn resumed(store: &Arc<impl Store + 'static>, count: usize) -> App<BoxedHandler> {
+    let app = serving_with(store);
+    assert_eq!(app.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), count);
+    app
 }
 
 #[test]
@@ -136,7 +152,7 @@ fn tasks_survive_the_process() {
         pass();
         handle(ctx)
     };
-    let app = App::new(&CONFIG, early).catalog(&CATALOG).tasks(stored(&store));
+    let app = serving(early).tasks(stored(&store));
     let (ids, _) = talk(&app, WIDE, async |mut client| {
         let mut ids = Vec::new();
         for tool in ["wait", "fail", "refuse", "must", "hold", "hold"] {
@@ -145,15 +161,12 @@ fn tasks_survive_the_process() {
         }
         client.ask(&request(2, "tasks/cancel", json!({"taskId": ids[5]}))).await;
         for id in &ids[..4] {
-            while state(&mut client, id).await["status"] == "working" {
-                sleep(Duration::from_millis(1)).await;
-            }
+            polled(&mut client, id).await;
         }
         ids
     });
     pass();
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
-    assert_eq!(app.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), 6);
+    let app = resumed(&store, 6);
     talk(&app, WIDE, async |mut client| {
         let [wait, fail, refuse, must, hold, cancelled] = &ids[..] else { panic!("{ids:?}") };
         let ended = state(&mut client, wait).await;
@@ -181,28 +194,24 @@ fn tasks_survive_the_process() {
 fn the_code_of_an_error_survives_the_process() {
     let store = Arc::new(MemoryStore::new(1 << 20));
     let codes = [(-32002, -32002), (-32050, -32050), (-32021, -32602), (7, 7)];
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    let app = serving_with(&store);
     let result = async |client: &mut Client<Pipe>, id: &Value| {
-        client.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
-        response(client, 2).await.0["error"]["code"].clone()
+        let result = legacy(2, "tasks/result", json!({"taskId": id}));
+        asked(client, &result).await["error"]["code"].clone()
     };
-    let (ids, _) = talk(&app, WIDE, async |mut client| {
-        client.initialize().await;
+    let (ids, _) = in_session(&app, WIDE, async |mut client| {
         let mut ids = Vec::new();
         for (code, told) in codes {
             let params = json!({"name": "refuse", "arguments": {"code": code}, "task": {}});
-            client.send(&legacy(1, "tools/call", params)).await;
-            let (created, _) = response(&mut client, 1).await;
+            let created = asked(&mut client, &legacy(1, "tools/call", params)).await;
             let id = created["result"]["task"]["taskId"].clone();
             assert_eq!(result(&mut client, &id).await, told, "{created}");
             ids.push(id);
         }
         ids
     });
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
-    assert_eq!(app.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), codes.len());
-    talk(&app, WIDE, async |mut client| {
-        client.initialize().await;
+    let app = resumed(&store, codes.len());
+    in_session(&app, WIDE, async |mut client| {
         for (id, (_, told)) in ids.iter().zip(codes) {
             assert_eq!(result(&mut client, id).await, told);
         }
@@ -219,7 +228,7 @@ fn a_store_over_the_network_holds_up_only_the_task_that_is_saved() {
     let behind = Slow::new();
     let address = network::serve(Arc::clone(&behind) as Arc<dyn Store>);
     let store = Arc::new(NetworkStore::new(address));
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    let app = serving_with(&store);
     talk(&app, WIDE, async |mut client| {
         save_task(&mut client, &behind, json!(60_000)).await;
         // The server has one thread, and does not wait on it.
@@ -230,8 +239,7 @@ fn a_store_over_the_network_holds_up_only_the_task_that_is_saved() {
         finish(&app, &mut client).await;
     });
     let store = Arc::new(NetworkStore::new(address));
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
-    assert_eq!(app.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), 1);
+    drop(resumed(&store, 1));
 }
 
 #[test]
@@ -240,7 +248,7 @@ fn tex_68_a_task_that_cannot_be_stored_is_none() {
     for after in [Duration::ZERO, Duration::from_millis(20)] {
         let options = TaskOptions { after, ..stored(&store) };
         let recorder = Recorder::default();
-        let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+        let app = serving(handle).tasks(options);
         let app = app.observer(recorder.clone());
         talk(&app, WIDE, async |mut client| {
             store.is_broken.store(true, Ordering::SeqCst);
@@ -259,12 +267,9 @@ fn tex_68_a_task_that_cannot_be_stored_is_none() {
             assert_eq!(created["result"]["resultType"], "task", "{created}");
             let id = &created["result"]["taskId"];
             let before = store.puts.load(Ordering::SeqCst);
-            while state(&mut client, id).await["status"] == "working" {
-                sleep(Duration::from_millis(1)).await;
-            }
+            let ended = polled(&mut client, id).await;
             // The end is saved before it is told.
             assert!(store.puts.load(Ordering::SeqCst) > before);
-            let ended = state(&mut client, id).await;
             assert_eq!(ended["result"]["content"][0]["text"], "done");
         });
     }
@@ -273,7 +278,7 @@ fn tex_68_a_task_that_cannot_be_stored_is_none() {
 #[test]
 fn stored_tasks_keep_their_owner() {
     let store = Arc::new(MemoryStore::new(1 << 20));
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    let app = serving_with(&store);
     let id = Mutex::new(json!(null));
     serve(&app, async |client| {
         let created = client("anna").ask(&call(1, "must", json!({}))).await;
@@ -281,8 +286,7 @@ fn stored_tasks_keep_their_owner() {
         sleep(Duration::from_millis(50)).await;
     });
     let id = id.into_inner().unwrap();
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
-    assert_eq!(app.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), 1);
+    let app = resumed(&store, 1);
     serve(&app, async |client| {
         let get = request(2, "tasks/get", json!({"taskId": id}));
         assert_eq!(client("ben").ask(&get).await["error"]["code"], -32602);
@@ -309,7 +313,7 @@ async fn save_task(client: &mut Client<Pipe>, store: &Slow, ttl: Value) {
 
 /// Returns when everything has been handled that was sent before.
 async fn settle(client: &mut Client<Pipe>) {
-    client.send(&legacy(9, "tools/call", json!({"name": "plain"}))).await;
+    client.send(&legacy_call(9, "plain")).await;
     assert!(response(client, 9).await.0["result"].is_object());
 }
 
@@ -327,8 +331,7 @@ fn r3_t1_a_task_whose_time_is_over_is_not_begun() {
         handle(ctx)
     };
     let config = TasksConfig::new().poll_interval(Duration::ZERO);
-    let app =
-        App::new(&CONFIG, count).catalog(&CATALOG).tasks(TaskOptions { config, ..stored(&store) });
+    let app = serving(count).tasks(TaskOptions { config, ..stored(&store) });
     talk(&app, WIDE, async |mut client| {
         save_task(&mut client, &store, json!(0)).await;
         // The time is over before the record is saved.
@@ -343,32 +346,25 @@ fn r3_t1_a_task_whose_time_is_over_is_not_begun() {
 
 #[test]
 fn r3_t1_a_call_that_becomes_a_task_ends_with_the_time_of_that() {
-    struct Running<'a>(&'a AtomicUsize);
-    impl Drop for Running<'_> {
-        fn drop(&mut self) {
-            self.0.fetch_sub(1, Ordering::SeqCst);
-        }
-    }
-    let (store, running) = (Slow::new(), AtomicUsize::new(0));
+    let (store, alive) = (Slow::new(), Arc::new(()));
     let hold = async |_: Context| {
-        running.fetch_add(1, Ordering::SeqCst);
-        let _running = Running(&running);
+        let _held = Arc::clone(&alive);
         std::future::pending().await
     };
     let config = TasksConfig::new().ttl(Duration::ZERO);
     let options = TaskOptions { config, after: Duration::from_millis(1), ..stored(&store) };
-    let app = App::new(&CONFIG, hold).catalog(&CATALOG).tasks(options);
+    let app = serving(hold).tasks(options);
     talk(&app, WIDE, async |mut client| {
         store.close();
         client.send(&call(1, "hold", json!({}))).await;
         store.waits().await;
-        assert_eq!(running.load(Ordering::SeqCst), 1);
+        assert_eq!(Arc::strong_count(&alive), 2);
         let ping = request(2, "tools/list", json!({}));
         assert_eq!(client.ask(&ping).await["id"], 2);
         store.open();
         assert_eq!(client.next().await["result"]["resultType"], "task");
         assert_eq!(client.ask(&ping).await["id"], 2);
-        assert_eq!(running.load(Ordering::SeqCst), 0);
+        assert_eq!(Arc::strong_count(&alive), 1);
     });
 }
 
@@ -379,14 +375,12 @@ fn r3_t1_a_task_that_is_cancelled_while_it_is_saved_is_not_begun() {
         begun.fetch_add(usize::from(ctx.name() == "wait"), Ordering::SeqCst);
         handle(ctx)
     };
-    let app = App::new(&CONFIG, count).catalog(&CATALOG).tasks(stored(&store));
+    let app = serving(count).tasks(stored(&store));
     talk(&app, WIDE, async |mut client| {
         save_task(&mut client, &store, json!(60_000)).await;
-        client.send(&legacy(2, "tasks/list", json!({}))).await;
-        let (list, _) = response(&mut client, 2).await;
+        let list = asked(&mut client, &legacy(2, "tasks/list", json!({}))).await;
         let task = json!({"taskId": list["result"]["tasks"][0]["taskId"]});
-        client.send(&legacy(3, "tasks/cancel", task)).await;
-        let (cancelled, _) = response(&mut client, 3).await;
+        let cancelled = asked(&mut client, &legacy(3, "tasks/cancel", task)).await;
         assert_eq!(cancelled["result"]["status"], "cancelled", "{cancelled}");
         settle(&mut client).await;
         store.open();
@@ -409,7 +403,7 @@ fn a_request_that_ends_while_its_task_is_saved_leaves_no_record() {
         };
         let after = Duration::from_millis(u64::from(how == "faster"));
         let options = TaskOptions { after, ..stored(&store) };
-        let app = App::new(&CONFIG, wait).catalog(&CATALOG).tasks(options);
+        let app = serving(wait).tasks(options);
         let (server, end) = pipe(WIDE.0, WIDE.1);
         let mut client = Client::new(end);
         let asked = async {
@@ -419,8 +413,7 @@ fn a_request_that_ends_while_its_task_is_saved_leaves_no_record() {
                 "cancelled" => {
                     save_task(&mut client, &store, json!(60_000)).await;
                     client.send(&cancel(1)).await;
-                    client.send(&legacy(2, "tasks/list", json!({}))).await;
-                    let (list, _) = response(&mut client, 2).await;
+                    let list = asked(&mut client, &legacy(2, "tasks/list", json!({}))).await;
                     assert_eq!(list["result"]["tasks"], json!([]), "{list}");
                 }
                 "lost" => save_task(&mut client, &store, json!(60_000)).await,
@@ -457,14 +450,13 @@ fn a_request_that_ends_while_its_task_is_saved_leaves_no_record() {
 fn a_request_for_the_result_of_a_task_that_cannot_be_stored_is_refused() {
     let store = Slow::new();
     let options = TaskOptions { max_waiting: 4, ..stored(&store) };
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    let app = serving(handle).tasks(options);
     // Each gives its place back, of which there are four.
     for _ in 0..5 {
         talk(&app, WIDE, async |mut client| {
             store.is_broken.store(false, Ordering::SeqCst);
             save_task(&mut client, &store, json!(60_000)).await;
-            client.send(&legacy(2, "tasks/list", json!({}))).await;
-            let (list, _) = response(&mut client, 2).await;
+            let list = asked(&mut client, &legacy(2, "tasks/list", json!({}))).await;
             let task = json!({"taskId": list["result"]["tasks"][0]["taskId"]});
             client.send(&legacy(3, "tasks/result", task)).await;
             settle(&mut client).await;
@@ -485,9 +477,8 @@ fn r3_t1_a_task_that_is_cancelled_while_its_result_is_saved_stays_cancelled() {
         ending.recv().await.unwrap();
         handle(ctx).await
     };
-    let recorder = Recorder::default();
-    let app = App::new(&CONFIG, wait).catalog(&CATALOG).tasks(stored(&store));
-    let app = app.observer(recorder.clone());
+    let (recorder, app) = (Recorder::default(), serving(wait));
+    let app = app.tasks(stored(&store)).observer(recorder.clone());
     talk(&app, WIDE, async |mut client| {
         save_task(&mut client, &store, json!(60_000)).await;
         store.open();
@@ -496,8 +487,7 @@ fn r3_t1_a_task_that_is_cancelled_while_its_result_is_saved_stays_cancelled() {
         may_end.try_send(()).unwrap();
         store.waits().await;
         let task = json!({"taskId": created["result"]["task"]["taskId"]});
-        client.send(&legacy(3, "tasks/cancel", task)).await;
-        let (cancelled, _) = response(&mut client, 3).await;
+        let cancelled = asked(&mut client, &legacy(3, "tasks/cancel", task)).await;
         assert_eq!(cancelled["result"]["status"], "cancelled", "{cancelled}");
         store.open();
         finish(&app, &mut client).await;
@@ -513,21 +503,14 @@ fn r3_d2_a_result_that_cannot_be_saved_is_not_told() {
         ending.recv().await.unwrap();
         handle(ctx).await
     };
-    let recorder = Recorder::default();
-    let app = App::new(&CONFIG, wait).catalog(&CATALOG).tasks(stored(&store));
-    let app = app.observer(recorder.clone());
+    let (recorder, app) = (Recorder::default(), serving(wait));
+    let app = app.tasks(stored(&store)).observer(recorder.clone());
     let (id, _) = talk(&app, WIDE, async |mut client| {
         let created = client.ask(&call(1, "wait", json!({}))).await;
         let id = created["result"]["taskId"].clone();
         store.is_broken.store(true, Ordering::SeqCst);
         may_end.try_send(()).unwrap();
-        let ended = loop {
-            let state = state(&mut client, &id).await;
-            if state["status"] != "working" {
-                break state;
-            }
-            sleep(Duration::from_millis(1)).await;
-        };
+        let ended = polled(&mut client, &id).await;
         assert_eq!((&ended["status"], &ended["error"]["code"]), (&json!("failed"), &json!(-32603)));
         assert_eq!(ended["statusMessage"], "The result of the task cannot be stored");
         id
@@ -536,8 +519,7 @@ fn r3_d2_a_result_that_cannot_be_saved_is_not_told() {
     assert_eq!(recorder.lines_with("task of"), [end]);
     // The next process says the same.
     store.is_broken.store(false, Ordering::SeqCst);
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
-    assert_eq!(app.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), 1);
+    let app = resumed(&store, 1);
     talk(&app, WIDE, async |mut client| {
         assert_eq!(state(&mut client, &id).await["status"], "failed");
     });
@@ -546,7 +528,7 @@ fn r3_d2_a_result_that_cannot_be_saved_is_not_told() {
 #[test]
 fn r3_d2_a_full_store_loses_no_task_at_a_restart() {
     let store = Slow::new();
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    let app = serving_with(&store);
     let (ids, _) = talk(&app, WIDE, async |mut client| {
         let mut ids = Vec::new();
         for tool in ["ask", "wait", "ask", "wait"] {
@@ -554,15 +536,13 @@ fn r3_d2_a_full_store_loses_no_task_at_a_restart() {
             ids.push(created["result"]["taskId"].clone());
         }
         for id in [&ids[1], &ids[3]] {
-            while state(&mut client, id).await["status"] == "working" {
-                sleep(Duration::from_millis(1)).await;
-            }
+            polled(&mut client, id).await;
         }
         // A crash: nothing more is saved.
         store.is_broken.store(true, Ordering::SeqCst);
         ids
     });
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    let app = serving_with(&store);
     let resumed = app.resume_tasks(|damaged| panic!("{damaged}"));
     assert!(matches!(resumed, Err(StoreError::Full)), "{resumed:?}");
     talk(&app, WIDE, async |mut client| {
@@ -574,49 +554,16 @@ fn r3_d2_a_full_store_loses_no_task_at_a_restart() {
 
 #[test]
 fn r3_d1_a_record_that_cannot_be_read_loses_no_other_task() {
-    /// A store that cannot read the first record.
-    struct Damaged(Arc<Slow>);
-
-    impl Store for Damaged {
-        fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-            if self.0.keys("")?[0] == key {
-                return Err(StoreError::Failed("damaged".into()));
-            }
-            self.0.get(key)
-        }
-
-        fn put(&self, _: &str, _: &[u8], _: Option<Duration>) -> Result<(), StoreError> {
-            unreachable!()
-        }
-
-        fn compare_and_put(
-            &self,
-            _: &str,
-            _: Option<&[u8]>,
-            _: &[u8],
-            _: Option<Duration>,
-        ) -> Result<bool, StoreError> {
-            unreachable!()
-        }
-
-        fn remove(&self, _: &str) -> Result<(), StoreError> {
-            unreachable!()
-        }
-
-        fn keys(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
-            self.0.keys(prefix)
-        }
-    }
-
     let store = Slow::new();
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    let app = serving_with(&store);
     talk(&app, WIDE, async |mut client| {
         for id in 1..=3 {
             client.ask(&call(id, "wait", json!({}))).await;
         }
     });
+    store.is_damaged.store(true, Ordering::SeqCst);
     let mut loaded = 0;
-    let damaged = TaskStore::new(Damaged(store), KeyRing::new([7; 32]));
-    let result = damaged.load(|record| loaded += usize::from(record.is_ok()));
+    let result = TaskStore::new(store, KeyRing::new([7; 32]))
+        .load(|record| loaded += usize::from(record.is_ok()));
     assert!(matches!(result, Err(StoreError::Failed(_))) && loaded == 2);
 }
