@@ -1,13 +1,15 @@
 //! A client of one server, line by line.
 
 use mcp_sansio::{
-    Frame, Instant, Messages, RequestHandle, SendError, Server, ServerEvent, TxBuffer,
+    Frame, Instant, Messages, RequestHandle, SendError, SendResult, Server, ServerEvent, TxBuffer,
 };
+
+type Buffer = TxBuffer<Vec<u8>>;
 
 /// A server, its output through a buffer of any size, and a clock.
 pub(crate) struct Peer {
     pub(crate) server: Server<'static>,
-    pub(crate) tx: TxBuffer<Vec<u8>>,
+    pub(crate) tx: Buffer,
     pub(crate) now: Instant,
     /// The requests that have arrived.
     pub(crate) open: Vec<RequestHandle>,
@@ -77,12 +79,8 @@ impl Peer {
     /// Repeats a call while the buffer is full.
     pub(crate) fn finish<R>(
         &mut self,
-        mut call: impl FnMut(
-            &mut Server<'static>,
-            Instant,
-            &mut TxBuffer<Vec<u8>>,
-        ) -> Result<R, SendError>,
-    ) -> Result<R, SendError> {
+        mut call: impl FnMut(&mut Server<'static>, Instant, &mut Buffer) -> SendResult<R>,
+    ) -> SendResult<R> {
         loop {
             match call(&mut self.server, self.now, &mut self.tx) {
                 Err(SendError::Full) => self.drain(),
@@ -94,7 +92,7 @@ impl Peer {
     /// Writes the first part of a frame.
     pub(crate) fn half<R>(
         &mut self,
-        call: impl FnOnce(&mut Server<'static>, Instant, &mut TxBuffer<Vec<u8>>) -> Result<R, SendError>,
+        call: impl FnOnce(&mut Server<'static>, Instant, &mut Buffer) -> SendResult<R>,
     ) {
         self.is_full(call);
         assert!(self.tx.is_mid_frame());
@@ -103,7 +101,7 @@ impl Peer {
     /// Makes a call for which there is no room.
     pub(crate) fn is_full<R>(
         &mut self,
-        call: impl FnOnce(&mut Server<'static>, Instant, &mut TxBuffer<Vec<u8>>) -> Result<R, SendError>,
+        call: impl FnOnce(&mut Server<'static>, Instant, &mut Buffer) -> SendResult<R>,
     ) {
         let full = call(&mut self.server, self.now, &mut self.tx);
         assert_eq!(full.err(), Some(SendError::Full));

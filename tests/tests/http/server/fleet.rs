@@ -311,8 +311,8 @@ impl Nodes {
         (exchange, events)
     }
 
-    /// Calls the tool `slow` at the first node. Returns the request, which is open, and the id of the
-    /// last event that the client has got.
+    /// Calls the tool `slow` at the first node. Returns the request, which is open, and the id of
+    /// the last event that the client has got.
     fn slow(&mut self, session: &str) -> (SiteRequest, String) {
         let call = self.post(0, session, &tool_call(5, "slow"));
         let request = self.hosts[0].open[0];

@@ -2,7 +2,7 @@
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Catalog, Change, Entry, Frame, Instant, Messages, Remaining, Request, Revision, SendError,
+    Catalog, Change, Entry, Frame, Instant, Messages, Remaining, Request, Revision, SendResult,
     Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
 };
 use mcp_sansio_tests::line::Line;
@@ -150,7 +150,7 @@ impl<const N: usize, const S: usize> Peer<N, S> {
         size: usize,
         method: &str,
         params: Value,
-        mut answer: impl FnMut(&mut Server<'static>, &Request<'_>, &mut Tx<'_>) -> Result<(), SendError>,
+        mut answer: impl FnMut(&mut Server<'static>, &Request<'_>, &mut Tx<'_>) -> SendResult,
     ) -> Value {
         let line = self.request(method, params).to_string();
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
@@ -181,7 +181,7 @@ pub(crate) fn declared(revision: Revision, config: &'static ServerConfig<'static
 /// Writes through a buffer of `size` bytes; returns the output.
 pub(crate) fn through<R>(
     size: usize,
-    call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
+    call: impl FnMut(&mut Tx<'_>) -> SendResult<R>,
 ) -> (R, Vec<u8>) {
     let mut line = Line::new(size);
     let result = line.send(call).expect("it is sent");
@@ -200,7 +200,7 @@ pub(crate) fn published(
 /// Writes all frames of what may be several through a buffer of `size` bytes; returns the output.
 pub(crate) fn in_frames(
     size: usize,
-    mut call: impl FnMut(&mut Tx<'_>) -> Result<Remaining, SendError>,
+    mut call: impl FnMut(&mut Tx<'_>) -> SendResult<Remaining>,
 ) -> Vec<Value> {
     let mut output = Vec::new();
     loop {
