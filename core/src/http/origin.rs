@@ -329,6 +329,7 @@ mod tests {
             "x:m",
             ":m",
             "//a@b/m",
+            "//host?query",
         ] {
             assert!(resolve(reference).is_err(), "{reference}");
         }

@@ -671,7 +671,9 @@ impl Server<'_> {
             "requestState"?: state,
         });
         #[cfg(feature = "alloc")]
-        (self.peer.other_response = Some((request.0, ResponseKind::InputRequired)));
+        {
+            self.peer.other_response = Some((request.0, ResponseKind::InputRequired));
+        }
         self.respond_with::<dyn Encode>(request, "input_required", &result, tx)
     }
 }

@@ -122,7 +122,9 @@ impl Server<'_> {
         let block = object!({ "type" = "text", "text": why });
         let result = object!({ "content": [&block], "isError": true });
         #[cfg(feature = "alloc")]
-        (self.peer.other_response = Some((request.0, ResponseKind::ToolFailed)));
+        {
+            self.peer.other_response = Some((request.0, ResponseKind::ToolFailed));
+        }
         self.respond_with::<dyn Encode>(request, "complete", &result, tx)
     }
 
@@ -312,7 +314,9 @@ impl Server<'_> {
         if sent.is_err() {
             // The next try may be another response; it records its own kind.
             #[cfg(feature = "alloc")]
-            (self.peer.other_response = None);
+            {
+                self.peer.other_response = None;
+            }
             #[cfg(feature = "http")]
             self.note_begun(request, tx.is_open(frame));
         }

@@ -355,7 +355,8 @@ pub fn frontmatter_json<'o>(skill_md: &[u8], out: &'o mut [u8]) -> Result<RawJso
     let json = core::str::from_utf8(text).ok().and_then(|text| RawJson::parse(text).ok());
     let json = json.ok_or(SkillError::Frontmatter("it is not UTF-8"))?;
     let has_twice = json.has_duplicate_key();
-    require(!has_twice, SkillError::Frontmatter("a key occurs twice")).map(|()| json)
+    require(!has_twice, SkillError::Frontmatter("a key occurs twice"))?;
+    Ok(json)
 }
 
 /// What is wrong with a skill, or with a file of it. Such a skill or file must not be used.

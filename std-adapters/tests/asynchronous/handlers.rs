@@ -71,6 +71,10 @@ fn tool_17_a_handler_that_does_not_read_the_enum_gets_no_invalid_arguments_eithe
         Wait { seconds: u8 },
     }
     static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
+    async fn by_request(ctx: Context) -> HandlerResult {
+        assert!(ctx.request()?.arguments().get("seconds").is_some());
+        ctx.reply(&TextResult::new("ran"))
+    }
     async fn as_enum(ctx: Context) -> HandlerResult {
         let Call::Wait { seconds } = ctx.call()?;
         assert_eq!(
@@ -82,7 +86,7 @@ fn tool_17_a_handler_that_does_not_read_the_enum_gets_no_invalid_arguments_eithe
     async fn without(ctx: Context) -> HandlerResult {
         ctx.reply(&TextResult::new("ran"))
     }
-    let handlers = [boxed(as_enum), boxed(without)];
+    let handlers = [boxed(by_request), boxed(as_enum), boxed(without)];
     for handler in handlers {
         let app = App::new(&CONFIG, handler).catalog(&CATALOG);
         talk(&app, WIDE, async move |mut client| {

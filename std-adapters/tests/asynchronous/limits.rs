@@ -33,6 +33,25 @@ async fn echo(ctx: Context) -> HandlerResult {
 }
 
 #[test]
+fn a_request_that_times_out_gets_an_error_and_its_handler_is_dropped() {
+    static HURRIED: ServerConfig<'_> = TOOLS.request_timeout(Duration::from_millis(5));
+    let alive = Rc::new(());
+    let app = App::new(&HURRIED, |_: Context| {
+        let held = alive.clone();
+        async move {
+            let _held = held;
+            pending().await
+        }
+    })
+    .catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        // There is no input meanwhile: only the timer wakes the connection.
+        assert_eq!(short(&client.ask(&call(1, "wait", json!({}))).await), "1 error -32603");
+        assert_eq!(Rc::strong_count(&alive), 1);
+    });
+}
+
+#[test]
 fn a_client_that_writes_everything_before_it_reads_does_not_deadlock() {
     let app = serving(echo).limits(Limits { max_pending: 1024, ..Limits::new() });
     let text = "x".repeat(700);

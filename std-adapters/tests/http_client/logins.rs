@@ -673,7 +673,7 @@ fn nonce(proof: &str) -> Value {
 }
 
 #[test]
-fn auth_116_auth_120_a_login_keeps_to_its_settings() {
+fn auth_116_auth_120_a_login_and_a_program_s_own_token_keep_to_their_settings() {
     let person = Person::new(0, "code=c-1");
     let here = || OAuth::new("client").browser(person.clone());
     let (url, secret) = (|url: &str| url.to_owned(), Some("secret".to_owned()));
@@ -715,8 +715,8 @@ fn auth_116_auth_120_a_login_keeps_to_its_settings() {
         (clients(&other, OAuthGrant::ClientCredentials), "", Err("belong to another")),
         (clients(&open, OAuthGrant::ClientCredentials), "", Err("set the client's `issuer`")),
         (service(&known), "", Ok("grant_type=client_credentials&scope=read&")),
-        (service(&known), "", Ok(" Basic Y2xpZW50LTE6c2VjcmV0")),
-        (service(&posts), "", Ok("&client_id=client-1&client_secret=secret ")),
+        (service(&known), "", Ok(" Basic Y2xpZW50LTE6c2VjcmV0.")),
+        (service(&posts), "", Ok("&client_id=client-1&client_secret=secret .")),
         (service(&with_key), "", Ok("&client_assertion=")),
         (here(), pkce, Err("PKCE")),
         (trusted, pkce, Ok("code_verifier=")),
@@ -755,7 +755,7 @@ fn auth_116_auth_120_a_login_keeps_to_its_settings() {
                 assert_eq!(played.result.unwrap(), "called");
                 let asked = asked.unwrap();
                 let authorization = asked.field("authorization").unwrap_or_default();
-                let sent = format!("{} {authorization}", asked.body.as_str().unwrap());
+                let sent = format!("{} {authorization}.", asked.body.as_str().unwrap());
                 assert!(sent.contains(form), "{sent}");
             }
             Err(why) => {

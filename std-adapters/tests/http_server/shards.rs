@@ -20,7 +20,9 @@ use mcp_sansio_adapters::asynchronous::{
 use crate::bodies::{self, is_silent, long};
 use crate::exchange::{head, rest};
 use crate::sessions;
-use crate::site::{Client, Site, THREADS, call, fields_of, get, in_session, initialize, modern};
+use crate::site::{
+    Client, Site, THREADS, call, fields_of, get, in_session, initialize, modern, request,
+};
 
 /// Each new connection is to the next thread, so that requests of a session come to others than
 /// its own.
@@ -32,6 +34,7 @@ fn any_thread_serves_what_another_has_begun() {
         sessions::canc_12_sse_09_events_after_a_lost_connection_are_replayed,
         sessions::a_stream_that_is_resumed_elsewhere_ends_on_its_old_connection,
         an_answer_comes_to_another_thread_than_its_question,
+        a_message_of_http_sse_comes_to_another_thread_than_its_stream,
     ] {
         scenario();
     }
@@ -54,6 +57,31 @@ fn an_answer_comes_to_another_thread_than_its_question() {
         assert!(result.contains("decline") && result.contains("\"id\":2"), "{result}");
         assert!(asking.chunk().is_none());
     }
+}
+
+fn a_message_of_http_sse_comes_to_another_thread_than_its_stream() {
+    let site = Site::with(HttpOptions { sse_path: Some("/sse"), ..HttpOptions::new() });
+    let mut stream = site.begin(&request("GET", "/sse", &[("Accept", "text/event-stream")], ""));
+    assert_eq!(stream.head().status, 200);
+    let first = stream.chunk().unwrap();
+    let endpoint = first.strip_prefix("event: endpoint\ndata: ").unwrap().trim_end();
+    // Means nothing on the path of HTTP+SSE.
+    let strange = ("Mcp-Session-Id", "00000001");
+    let send = |body: &str| {
+        let answer = site.send(&request("POST", endpoint, &[("Accept", "*/*"), strange], body));
+        assert_eq!((answer.status, answer.body.as_str()), (202, ""), "{body}");
+    };
+    send(
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+    );
+    assert!(stream.chunk().unwrap().contains(r#""id":1,"result""#));
+    send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    send(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}}"#);
+    site.wait_for(1, 0);
+    // The end of the stream ends everything.
+    drop(stream);
+    site.wait_for(1, 1);
+    assert_eq!(site.send(&request("POST", endpoint, &[], "{}")).status, 404);
 }
 
 #[test]

@@ -200,6 +200,20 @@ fn auth_113_memory_of_any_size_ends_the_flow_or_is_enough() {
 }
 
 #[test]
+fn auth_86_what_is_kept_is_erased_when_it_is_replaced_and_at_the_end() {
+    let mut program = Program::new(SETUP);
+    assert_eq!(program.request(), Ok(200));
+    let record = program.store.clone().unwrap();
+    assert!(record.windows(6).any(|part| part == b"secret"));
+    let mut memory = vec![1; 4096];
+    let mut state = AuthorizationState::new(&mut memory[..]);
+    state.open(&SETUP).load(&record).unwrap();
+    assert_eq!(state.open(&SETUP).generation(), 1);
+    drop(state);
+    assert!(memory.iter().all(|byte| *byte == 0));
+}
+
+#[test]
 fn auth_93_nothing_of_a_flow_is_left_in_memory() {
     for (name, mut program) in flows() {
         let (memory, seen) = Memory::observed(16 << 10);

@@ -366,8 +366,8 @@ fn auth_61_auth_77_auth_78_an_answer_that_is_not_ours_is_dropped_and_not_shown()
         ),
         (|query| query.replace("code=code-1&state=", &format!("{ERROR}&state=x")), another),
     ];
-    for (bend, why) in bends {
-        assert_eq!(redirected(false, bend), Err(format!("{why}; log in again")));
+    for (row, (bend, why)) in bends.into_iter().enumerate() {
+        assert_eq!(redirected(false, bend), Err(format!("{why}; log in again")), "row {row}");
     }
     // Nor is an error without the issuer that was promised.
     let end = redirected(true, |query| query.replace("code=code-1", ERROR));

@@ -54,15 +54,18 @@ fn play(conversations: &str) {
     for conversation in conversations.split("\n\n") {
         let conversation = conversation.split_whitespace().collect::<Vec<_>>().join(" ");
         let (name, expected) = conversation.split_once(": ").expect("a name");
-        let revisions = match name.split_once(' ').map(|(dialect, _)| dialect) {
-            Some("D") => D,
-            Some("T") => T,
-            _ => MIXED,
+        let (dialect, talk) = name.split_once(' ').expect("a dialect");
+        let revisions = match dialect {
+            "D" => D,
+            "T" => T,
+            "MIXED" => MIXED,
+            other => panic!("{other:?}"),
         };
-        let talk = match name.rsplit(' ').next() {
-            Some("cancel") => cancel,
-            Some("ask_and_listen") => ask_and_listen,
-            _ => ask,
+        let talk = match talk {
+            "ask" => ask,
+            "cancel" => cancel,
+            "ask_and_listen" => ask_and_listen,
+            other => panic!("{other:?}"),
         };
         let mut world = World::new(setting(revisions), &[]);
         if let Some((line, _)) = expected.split_once(" (cut)") {
@@ -78,7 +81,7 @@ fn play(conversations: &str) {
             Some((Report::NoTask, _)) => "no task",
             other => panic!("{other:?}"),
         };
-        assert_eq!(format!("{trace} = {report}"), expected);
+        assert_eq!(format!("{trace} = {report}"), expected, "{name}");
     }
 }
 

@@ -77,9 +77,9 @@ fn meta_17_a_trace_context_is_handed_over_where_it_is_well_formed() {
         (json!(5), json!({}), json!(null), [None; 3]),
     ] {
         let meta = json!({"traceparent": parent, "tracestate": state, "baggage": baggage});
-        read(meta, |request, _, _| {
+        read(meta.clone(), |request, _, _| {
             let seen = [request.traceparent(), request.tracestate(), request.baggage()];
-            assert_eq!(seen, expected);
+            assert_eq!(seen, expected, "{meta}");
         });
     }
     read(json!({"x": 1}), |request, _, _| assert_eq!(request.traceparent(), None));
@@ -115,8 +115,12 @@ fn read(
     let mut message = peer.request("resources/read", json!({"uri": "file:///a"}));
     let members = message["params"]["_meta"].as_object_mut().unwrap();
     members.extend(meta.as_object().unwrap().clone());
-    peer.say(&message, |server, event, tx| {
+    let mut is_served = false;
+    let sent = peer.say(&message, |server, event, tx| {
         let ServerEvent::Request(request) = event else { panic!("{event:?}") };
         handle(&request, server, tx);
-    })
+        is_served = true;
+    });
+    assert!(is_served, "{message} {sent:?}");
+    sent
 }

@@ -67,7 +67,7 @@ fn err_06_err_07_ver_19_each_code_is_known_only_where_it_is_defined() {
         (E::MissingClientCapability, [-32602, -32602, -32602, -32602, -32021]),
         (E::UnsupportedProtocolVersion, [-32602, -32602, -32602, -32602, -32022]),
     ] {
-        assert_eq!(REVISIONS.map(|revision| code.number(revision)), numbers);
+        assert_eq!(REVISIONS.map(|revision| code.number(revision)), numbers, "{code:?}");
     }
 }
 

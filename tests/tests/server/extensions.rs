@@ -33,12 +33,15 @@ fn opened(
 ) -> (Peer, Value) {
     let mut peer: Peer = Peer::sized(Revision::LATEST, config, json!({}));
     let hello = initialize(revision, &json!({"extensions": extensions}));
+    let mut is_read = false;
     let answer = peer.say(&hello, |_, event, _| {
         let ServerEvent::Initialize { params, .. } = event else { panic!("{event:?}") };
         let params: InitializeParams<'_> = params.to().unwrap();
         let settings = params.capabilities.extension(UI).map(|settings| settings.to::<Value>());
         assert_eq!(settings.map(Result::unwrap).as_ref(), extensions.get(UI));
+        is_read = true;
     });
+    assert!(is_read, "{answer:?}");
     (peer, answer[0]["result"]["capabilities"].clone())
 }
 
@@ -51,12 +54,13 @@ fn request(peer: &mut Peer, meta: Option<Value>, look: impl Fn(Request<'_>)) {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     // A letter of an id is escaped.
     let call = call.to_string().replace(r#"example/x""#, r#"example/\u0078""#);
-    peer.say_text(&call, |server, event, tx| {
+    let sent = peer.say_text(&call, |server, event, tx| {
         let ServerEvent::Request(request) = event else { panic!("{event:?}") };
         look(OwnedRequest::from(&request).as_request());
         look(request);
         server.respond(request.handle, &TextResult::new(""), tx).unwrap();
     });
+    assert!(matches!(&sent[..], [only] if only["result"].is_object()), "{sent:?}");
 }
 
 #[test]

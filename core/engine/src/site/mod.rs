@@ -696,7 +696,7 @@ impl<O> SiteTurn<'_, O> {
     }
 
     /// Returns the server, and an output: of a request for its response, progress, log messages and
-    /// calls, of a call for its cancellation.
+    /// calls, of a call for its cancellation, of the session for what belongs to no request.
     pub fn parts(&mut self, of: impl Into<Destination>) -> (Server<'_>, &mut TxBuffer<Vec<u8>>) {
         let (server, stream) = self.output(of.into());
         (server, &mut stream.outbox.tx)

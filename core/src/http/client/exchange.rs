@@ -124,9 +124,15 @@ impl Exchange {
             Purpose::HttpSse => NextStep::Lost,
             Purpose::StandaloneGet if resumes => NextStep::Resume(wait),
             Purpose::StandaloneGet => NextStep::Done,
-            _ if self.has_response || self.id.is_empty() => NextStep::Done,
-            _ if resumes && last_event_id.is_some() => NextStep::Resume(wait),
-            Purpose::Message | Purpose::Initialize => NextStep::Lost,
+            Purpose::Message | Purpose::Initialize => {
+                if self.has_response || self.id.is_empty() {
+                    NextStep::Done
+                } else if resumes && last_event_id.is_some() {
+                    NextStep::Resume(wait)
+                } else {
+                    NextStep::Lost
+                }
+            }
         };
         if matches!(after, NextStep::Resume(_)) {
             self.failed_resumes = self.failed_resumes.saturating_add(1);

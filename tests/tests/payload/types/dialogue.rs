@@ -439,7 +439,8 @@ fn elic_20_formats_and_ranges() {
         (json!(1.5), false),
         (json!(0.1), false),
     ] {
-        assert_eq!(verdict(json!({"type": "integer"}), number.clone()).is_ok(), is_whole);
+        let found = verdict(json!({"type": "integer"}), number.clone());
+        assert_eq!(found.is_ok(), is_whole, "{number}");
     }
     // They are the same as `f64`.
     assert_eq!(

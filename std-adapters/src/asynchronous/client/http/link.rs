@@ -374,9 +374,10 @@ impl TransportState {
                 Reading::Body => self.release(wire),
                 // The rest is read if it is short, to keep the connection.
                 Reading::Rest | Reading::Refused => {
-                    let rest = timeout(LINGER, wire.body(MAX_DRAINED)).await;
-                    if let Ok(Ok((_, false))) = rest {
-                        self.release(wire);
+                    match timeout(LINGER, wire.body(MAX_DRAINED)).await {
+                        Ok(Ok((_, false))) => self.release(wire),
+                        // It does not wait for a login.
+                        _ => drop(wire),
                     }
                 }
                 Reading::Head | Reading::Over => {}

@@ -110,9 +110,10 @@ async fn serve_requests<T: AsyncRead + AsyncWrite + Unpin, M: Live>(
             _ => (server, Some(table)),
         };
         let mut serving = Serving { server, table, wire: &mut *wire, response };
-        if let Some(begun) = serving.respond(head) {
-            // In memory that an idle connection does not have.
-            Box::pin(serving.go_on(begun)).await?;
+        let begun = serving.respond(head);
+        // In memory that an idle connection does not have: as a local it would be kept, too.
+        if let Some(rest) = begun.map(|begun| Box::pin(serving.go_on(begun))) {
+            rest.await?;
         }
         let keeps_alive = serving.response.keeps_alive();
         wire.flush().await?;

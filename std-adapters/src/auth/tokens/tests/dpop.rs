@@ -60,6 +60,17 @@ fn auth_140_the_proof_of_the_rfc_is_accepted_once() {
     assert_eq!(late, BadProof::Invalid("the proof is too old, or from the future"));
 }
 
+#[test]
+fn r3_a2_a_proof_is_made_at_most_thirty_seconds_from_now() {
+    let now = Moment::now();
+    let made = |ahead: u64| {
+        let claims = proof_claims("token", "1", now.plus(ahead));
+        check(&Dpop::new(), &proof_header(), &claims, now)
+    };
+    let late = BadProof::Invalid("the proof is too old, or from the future");
+    assert_eq!((made(30), made(31)), (Ok(()), Err(late)));
+}
+
 /// The header of a proof under the key of RFC 8037.
 fn proof_header() -> String {
     format!(r#"{{"typ":"dpop+jwt","alg":"EdDSA","jwk":{}}}"#, keys::ED25519)
