@@ -1,7 +1,7 @@
 //! The blocking server against clients that flood or block it, and handlers that panic.
 
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::Waker;
@@ -242,6 +242,7 @@ fn p1_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
 #[cfg(unix)]
 #[test]
 fn p1_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
+    use std::io::Write as _;
     use std::os::unix::net::UnixStream;
     let (mut client, server) = UnixStream::pair().unwrap();
     server.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
@@ -270,6 +271,7 @@ fn s8_the_longest_duration_is_never() {
     assert!(Threaded::new(io::empty()).wait(Some(Duration::MAX)).unwrap());
     #[cfg(unix)]
     {
+        use std::io::Write as _;
         let (mut client, server) = std::os::unix::net::UnixStream::pair().unwrap();
         let mut server = blocking::Polled::new(server);
         client.write_all(b"x").unwrap();
