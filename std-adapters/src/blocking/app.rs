@@ -21,7 +21,7 @@ use crate::observer::{
     Disconnect, Ended, Event, Hooks, ObservedConnection, ObservedRequest, Observer, Refusal,
     Transport, Watching,
 };
-use crate::shared_catalog::{Listener, Snapshot};
+use crate::shared_catalog::Listener;
 use crate::{CatalogSource, KeyRing, SharedCatalog};
 
 /// A server made of a configuration, a catalog and one function that responds to requests, one
@@ -261,16 +261,19 @@ pub(super) struct OnRequest<'c, F> {
     app: App<'c>,
     on_request: F,
     pub(super) observation: Option<Observation<'c>>,
+    /// A catalog that does not change, as it responds before the function is called.
+    before: Option<Catalog<'c>>,
     changing: Option<Changing>,
 }
 
 impl<'c, F> OnRequest<'c, F> {
     pub(super) fn new(app: App<'c>, on_request: F, observation: Option<Observation<'c>>) -> Self {
-        let changing = match &app.catalog {
-            Some(CatalogSource::Shared(catalog)) => Some(Changing::of(catalog)),
-            _ => None,
+        let (before, changing) = match &app.catalog {
+            Some(CatalogSource::Constant(catalog)) => (Some(catalog.checked_when_read()), None),
+            Some(CatalogSource::Shared(catalog)) => (None, Some(Changing::of(catalog))),
+            None => (None, None),
         };
-        Self { app, on_request, observation, changing }
+        Self { app, on_request, observation, before, changing }
     }
 }
 
@@ -354,9 +357,9 @@ where
     }
 
     fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
-        let Self { app, on_request, observation, .. } = self;
+        let Self { app, on_request, observation, before, .. } = self;
         let mut respond = |request: &Request<'_>, observed, ctx: &mut Context<'_>| {
-            respond(app, on_request, request, observed, ctx)
+            respond(app, before.as_ref(), on_request, request, observed, ctx)
         };
         match (event, observation) {
             (ServerEvent::Request(request), None) => respond(&request, None, ctx),
@@ -389,17 +392,26 @@ where
 /// Responds to a request: by the catalog, or by the function of the application.
 fn respond(
     app: &App<'_>,
+    before: Option<&Catalog<'_>>,
     on_request: &mut impl FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
     request: &Request<'_>,
     observed: Option<&ObservedRequest<'_>>,
     ctx: &mut Context<'_>,
 ) -> Result<(), Error> {
-    let snapshot = app.catalog.as_ref().map(CatalogSource::snapshot);
-    let catalog = snapshot.as_ref().map(Snapshot::catalog);
-    let catalog = catalog.as_ref();
-    let target = match catalog {
-        Some(catalog) => ctx.respond_from(&catalog.checked_when_read(), request)?,
-        None => Target::Other,
+    let (snapshot, changing);
+    let catalog = match &app.catalog {
+        None => None,
+        Some(CatalogSource::Constant(catalog)) => Some(*catalog),
+        Some(source) => {
+            snapshot = source.snapshot();
+            changing = snapshot.catalog();
+            Some(&changing)
+        }
+    };
+    let target = match (before, catalog) {
+        (Some(catalog), _) => ctx.respond_from(catalog, request)?,
+        (None, Some(catalog)) => ctx.respond_from(&catalog.checked_when_read(), request)?,
+        (None, None) => Target::Other,
     };
     let responded = |catalog: &Catalog<'_>, ctx: &mut Context<'_>| {
         if let Some(observed) = observed
