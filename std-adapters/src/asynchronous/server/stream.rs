@@ -114,10 +114,8 @@ impl State {
         }
     }
 
-    /// Lets requests wait while a limit is reached. Not for longer than [`Limits::full_timeout`],
+    /// Lets requests wait while a limit is reached. Not for longer than `Limits::full_timeout`,
     /// nor while the client is asked something, since the response may be behind them.
-    ///
-    /// [`App::full_timeout`]: super::App::full_timeout
     pub(crate) fn limit_requests(&mut self, settings: &Settings, has_ended: bool) {
         let is_over = self.server.load.as_ref().is_some_and(|load| load.is_full());
         if !is_over && !has_ended && self.full_since.is_none() {
