@@ -140,7 +140,7 @@ pub fn responses<S: Storage>(
         match reader.next_part() {
             Ok(Some(part)) => {
                 let is_end = read.add(part);
-                // What follows was sent without a request.
+                // Bytes that follow were sent without a request.
                 if is_end && !methods.next().is_some_and(|method| reader.expect_response(method)) {
                     read.good_end = true;
                     return read;

@@ -34,7 +34,7 @@ struct PendingInput {
     waker: Option<Waker>,
 }
 
-/// What a message is about, and so the output that it goes to.
+/// The output that a message goes to, which is that of what it is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Destination {
     /// This request.

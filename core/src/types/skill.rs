@@ -118,7 +118,7 @@ payload! {
 payload! {
     /// Result of `resources/directory/read`. Type `ReadResourceDirectoryResult` of the extension.
     pub struct ReadDirectoryResult<'a> {
-        /// What is directly in the directory. Directories have the MIME type
+        /// The entries directly in the directory. Directories have the MIME type
         /// [`DIRECTORY`].
         "resources" resources: list(Resource<'a>);
         optional:

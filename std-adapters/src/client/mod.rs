@@ -1,5 +1,5 @@
-//! What the blocking and the asynchronous client share, beside the engine. Both export what is
-//! public here.
+//! The parts that the blocking and the asynchronous client share, beside the engine. Both export
+//! all that is public here.
 
 pub(crate) mod child;
 

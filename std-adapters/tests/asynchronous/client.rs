@@ -195,7 +195,7 @@ pub(crate) fn form(message: &str) -> InputRequest<'_> {
     InputRequest::Elicit(ElicitParams::form(message, FORM))
 }
 
-/// What a person fills into a [`form`].
+/// The answer of a person who has filled in a [`form`].
 pub(crate) fn filled_in(name: &str) -> Value {
     json!({"action": "accept", "content": {"name": name}})
 }

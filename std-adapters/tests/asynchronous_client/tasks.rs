@@ -47,10 +47,10 @@ fn play_with<R>(
     work: impl AsyncFnOnce(Client) -> R,
 ) -> (R, Vec<(String, Value)>) {
     let (ours, theirs) = pipe(1 << 20, 1 << 20);
-    // What the client has sent, by method and parameters; `-` for responses.
+    // The messages of the client, by method and parameters; `-` for responses.
     let seen = RefCell::new(Vec::new());
     let (client, connection) = connector.connect(ours);
-    // What opens a connection is responded to here.
+    // Requests that open a connection are responded to here.
     let server = speak(theirs, |message| {
         open(revision, message).unwrap_or_else(|| {
             let name = message["method"].as_str().unwrap_or("-").to_owned();

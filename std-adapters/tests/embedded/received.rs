@@ -1,4 +1,4 @@
-//! What a port receives: bytes, and errors between them.
+//! A port receives bytes, and errors between them.
 
 use std::collections::VecDeque;
 

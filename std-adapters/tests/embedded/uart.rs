@@ -24,7 +24,7 @@ pub(crate) struct Line {
     pub(crate) unread: usize,
     /// Number of bytes that had been written at the last flush.
     pub(crate) flushed: usize,
-    /// What is said to a line, which is taken from the output.
+    /// Answers a line, which is taken from the output.
     pub(crate) answer: Option<Answer>,
 }
 

@@ -107,7 +107,7 @@ async fn handle(world: World, ctx: Context) -> HandlerResult {
     ctx.reply(&TextResult::new(&format!("run {begun}")))
 }
 
-/// What goes wrong with the store of all servers.
+/// The faults of the store of all servers.
 #[derive(Default)]
 struct Faults {
     /// The next so many changes of records are made, and reported as failed.

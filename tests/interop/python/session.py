@@ -1,4 +1,4 @@
-"""What a session does alike with both versions of the SDK, whose results and errors are in wire form here."""
+"""A session does this alike with both versions of the SDK, whose results and errors are in wire form here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// What a session does alike with both versions of the SDK.
+// A session does this alike with both versions of the SDK.
 
 /** `client` and `transport` are of the SDK; `translated` makes its errors those of the harness. */
 export class Session {

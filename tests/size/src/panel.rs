@@ -1,5 +1,5 @@
-//! What the servers with tools share: three tools with their arguments, the jobs of one of them,
-//! and the loop around a connection.
+//! The servers with tools share three tools with their arguments, the jobs of one of them, and the
+//! loop around a connection.
 
 use mcp_sansio::types::{Tool, ToolAnnotations};
 use mcp_sansio::{

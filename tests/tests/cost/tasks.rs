@@ -22,8 +22,8 @@ const OWNER: TaskOwner = TaskOwner(1);
 const DETAILS: RawJson<'static> = RawJson::from_static(r#"{"status":"completed"}"#);
 const FIRST: &str = "01010101010101010101010101010101";
 
-/// What a client says: the id, the method and, behind a blank in any case, the parameters of a
-/// request; `!` and a name is what the work does. Each is followed by what is sent then.
+/// The lines of a client: the id, the method and, behind a blank in any case, the parameters of a
+/// request; `!` and a name is a step of the work. Each is followed by what is sent then.
 const LEGACY: &[(&str, &[&str])] = &[
     (
         r#"0 initialize "protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}"#,
@@ -65,7 +65,7 @@ const MODERN: &[(&str, &[&str])] = &[
     ("!time", &[]),
     (r#"8 tasks/get "taskId":"02020202020202020202020202020202","#, &["8 failed"]),
 ];
-/// What a modern request has, too, behind a comma.
+/// A modern request has this, too, behind a comma.
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
 
 #[test]

@@ -49,7 +49,7 @@ fn cancel(world: &mut World<'_>) {
 
 /// Plays conversations, between which there is an empty line. Each begins with its dialect and its
 /// name. Then come the lines of both sides: a connection is lost with the line that is `(cut)`.
-/// What the application is told is behind `=`.
+/// The end that the application is told stands behind `=`.
 fn play(conversations: &str) {
     for conversation in conversations.split("\n\n") {
         let conversation = conversation.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -132,7 +132,7 @@ fn cap_23_cap_24_no_notification_is_sent_without_its_capability() {
                 Some("notifications/prompts/list_changed") => "prompts.listChanged",
                 Some("notifications/resources/list_changed") => "resources.listChanged",
                 Some("notifications/resources/updated") => "resources.subscribe",
-                // What a client declares.
+                // The features that a client declares.
                 Some("roots/list") => r#""roots":{"#,
                 Some("sampling/createMessage") => r#""sampling":{"#,
                 _ => continue,

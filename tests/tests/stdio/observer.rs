@@ -287,7 +287,7 @@ fn standard_error_gets_a_line_for_each_thing_or_each_failure() {
         Ok(_) => return told_to(StderrObserver { only_failures: true }),
         Err(_) => {}
     }
-    // What is no failure is indented.
+    // Lines that tell no failure are indented.
     let expected = [
         " connection 7, address 192.0.2.7: connected (HTTP)",
         "connection 7, address 192.0.2.7: refused: too many requests in flight",

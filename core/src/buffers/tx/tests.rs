@@ -180,7 +180,7 @@ fn storage_grows_for_streamed_parts_up_to_its_limit() {
     let mut tx = TxBuffer::with_limit(Growing { bytes: vec![0; 16], sizes: vec![] }, 10_000);
     let begin: &mut Tx<'_> = &mut tx;
     assert_eq!(begin.begin(WRITER, Revision::LATEST, &mut |w| w.put(b"[")), Ok(()));
-    // What is pending is sent before some of the parts.
+    // Pending bytes are sent before some of the parts.
     for (len, is_sent, written, sizes) in [
         (15, false, Ok(15), &[][..]),
         (1, false, Ok(1), &[1024]),

@@ -226,7 +226,7 @@ impl<T: Transport> Connection<T> {
     fn over(&mut self) {
         self.drop_inputs();
         self.give_back(Waker::noop());
-        // Nobody drives it any more.
+        // The session would wait for a driver that is gone.
         self.inner.command_as(self.number, Command::End);
     }
 }

@@ -16,7 +16,7 @@ use super::server::ServerEnd;
 use crate::chaos::script::{Script, show};
 use crate::pair::{Audit, Line, Speaker};
 
-/// What becomes of a line.
+/// The fate of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It arrives.
