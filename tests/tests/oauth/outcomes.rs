@@ -6,6 +6,7 @@ use mcp_sansio_oauth::{
     AuthorizationState, Grant, IdentityProvider, Lost, Policy, RecordError, RegisteredClient,
     Setup, Step, UnixTime,
 };
+use mcp_sansio_tests::random::Random;
 use serde_json::json;
 
 use super::program::{Memory, Outcome, Program};
@@ -126,21 +127,11 @@ fn auth_90_auth_93_auth_113_each_request_with_each_outcome_ends_and_works_afterw
     }
 }
 
-/// Numbers that are the same in each run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
-        (self.0 >> 33) as usize % limit
-    }
-}
-
 #[test]
 fn auth_113_chaos_ends_and_a_login_works_afterwards() {
     let outcomes = outcomes();
     for seed in 0..400 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let count = flows().len();
         let (name, mut program) = flows().swap_remove(random.below(count));
         for _ in 0..random.below(30) {
