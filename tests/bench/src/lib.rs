@@ -1,6 +1,7 @@
 //! Cases of the benchmarks. Each handles one message, from the bytes that the transport received to
 //! the bytes that it can send.
 
+mod app;
 mod authorization;
 mod client;
 mod messages;
@@ -36,6 +37,7 @@ pub fn cases(wanted: Option<&str>) -> Vec<Case> {
     }
     cases.push(ours::through_buffers("ping".into(), messages::PING, ours::LARGE));
     cases.extend(typed::cases());
+    cases.extend(app::cases());
     cases.extend(client::cases());
     cases.extend(site::cases());
     cases.push(site::envelope());
