@@ -4,7 +4,7 @@
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{DataEnum, DeriveInput, Error, Fields, LitStr, Result};
+use syn::{DataEnum, DeriveInput, Error, Fields, FieldsUnnamed, LitStr, Result, Type};
 
 use crate::Target;
 use crate::attributes::{TypeOptions, VariantOptions, refuse};
@@ -135,9 +135,11 @@ impl Objects {
                     Members::new(&fields.named, options.rename_all.unwrap_or_default(), derived)?
                 }
                 Fields::Unit => Members::default(),
-                Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
-                    refuse(&fields.unnamed[0].attrs, &["input", "output", "arg"])?;
-                    let inner = &fields.unnamed[0].ty;
+                Fields::Unnamed(fields) => {
+                    let Some(inner) = only_type(fields)? else {
+                        let message = "a variant of an object has named fields, or one struct";
+                        return Err(Error::new_spanned(fields, message));
+                    };
                     let of_type = derived.of(inner);
                     objects.push(quote_spanned!(inner.span()=>
                         ::mcp_sansio::typed::Rule::object(#of_type::RULE)
@@ -145,10 +147,6 @@ impl Objects {
                     of_variants.push(docs(description, title, None, Some(&quote!(#of_type::DOCS))));
                     contents.push(Contents::Struct(of_type));
                     continue;
-                }
-                Fields::Unnamed(fields) => {
-                    let message = "a variant of an object has named fields, or one struct";
-                    return Err(Error::new_spanned(fields, message));
                 }
             };
             objects.push(members.object(options.open.is_some()));
@@ -169,6 +167,14 @@ impl Objects {
         let docs = docs(&options.description, None, Some(of_variants), None);
         Ok(Self { rule, docs, contents })
     }
+}
+
+/// Returns the type of the only field, for which no options are known.
+pub(crate) fn only_type(fields: &FieldsUnnamed) -> Result<Option<&Type>> {
+    let mut all = fields.unnamed.iter();
+    let (Some(field), None) = (all.next(), all.next()) else { return Ok(None) };
+    refuse(&field.attrs, &["input", "output", "tool", "prompt", "arg"])?;
+    Ok(Some(&field.ty))
 }
 
 /// Implements `Input` for an enum of objects.

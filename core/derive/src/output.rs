@@ -7,7 +7,7 @@ use syn::{Data, DataEnum, DeriveInput, Error, Fields, LitStr, Result};
 
 use crate::Target;
 use crate::attributes::TypeOptions;
-use crate::enums::{self, Objects, Variant, check_names, variants};
+use crate::enums::{self, Objects, Variant, check_names, only_type, variants};
 use crate::members::{MemberCode, Members, Trait, docs};
 use crate::structs::Contents;
 
@@ -154,14 +154,19 @@ fn any_of(
     }
     let Target { generics, ty, .. } = target;
     let (mut arms, mut types, mut conversions) = (vec![], vec![], vec![]);
-    for Variant { variant, .. } in variants {
+    for Variant { variant, options: own, .. } in variants {
         let ident = &variant.ident;
+        if let Some(option) = own.name.as_ref().or(own.title.as_ref()) {
+            let message = "a variant of an untagged enum is not seen, and has no name or title";
+            return Err(Error::new(option.span(), message));
+        }
         let inner = match &variant.fields {
-            Fields::Unnamed(fields) if fields.unnamed.len() == 1 => &fields.unnamed[0].ty,
-            _ => {
-                let message = "a variant of an untagged enum has one struct that derives Output";
-                return Err(Error::new_spanned(variant, message));
-            }
+            Fields::Unnamed(fields) => only_type(fields)?,
+            _ => None,
+        };
+        let Some(inner) = inner else {
+            let message = "a variant of an untagged enum has one struct that derives Output";
+            return Err(Error::new_spanned(variant, message));
         };
         let name = quote!(#inner).to_string();
         if types.contains(&name) {

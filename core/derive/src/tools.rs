@@ -8,6 +8,7 @@ use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Lifetime, LitStr, 
 use crate::Target;
 use crate::attributes::{EntryOptions, refuse};
 use crate::case::Case;
+use crate::enums::only_type;
 
 pub(crate) fn expand(item: &DeriveInput, kind: Kind, target: &Target) -> TokenStream {
     let mut code = Code { kind, ..Code::default() };
@@ -153,10 +154,10 @@ impl Code {
             return Err(Error::new_spanned(flatten, message));
         }
         if let Fields::Unnamed(fields) = &variant.fields
-            && fields.unnamed.len() == 1
+            && let Some(ty) = only_type(fields)?
         {
-            let ty = fields.unnamed[0].ty.to_token_stream();
-            self.flattened.push((variant.ident.clone(), with_static(ty, &target.lifetime).0));
+            let ty = with_static(ty.to_token_stream(), &target.lifetime).0;
+            self.flattened.push((variant.ident.clone(), ty));
             return Ok(());
         }
         let message = "`flatten` is for a variant that holds another such enum";

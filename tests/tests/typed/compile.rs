@@ -102,6 +102,16 @@ const REFUSED: &[(&str, &str)] = &[
         "a variant of an untagged enum has one struct that derives Output",
     ),
     (
+        "#[derive(Output)] struct N; \
+         #[derive(Output)] #[output(untagged)] enum A { B(#[arg(«name» = \"b\")] N) }",
+        MISPLACED,
+    ),
+    (
+        "#[derive(Output)] struct N; \
+         #[derive(Output)] #[output(untagged)] enum A { #[input(title = «\"b\"»)] B(N) }",
+        "a variant of an untagged enum is not seen, and has no name or title",
+    ),
+    (
         "#[derive(Output)] struct N; #[derive(Output)] #[output(untagged)] enum A { B(N), C(«N») }",
         "another variant has this type",
     ),
@@ -220,6 +230,11 @@ const SNIPPETS: &[(&str, &str)] = &[
         "#[derive(Tools)] enum A { /// b\n B } \
          #[derive(Tools)] enum C { #[tool(«flatten», scopes(\"a\"))] D(A) }",
         "`flatten` stands alone: write the other options on the variants of the enum",
+    ),
+    (
+        "#[derive(Tools)] enum A { /// b\n B } \
+         #[derive(Tools)] enum C { #[tool(flatten)] D(#[arg(«name» = \"d\")] A) }",
+        MISPLACED,
     ),
     (
         "#[derive(Tools)] enum C { #[tool(«flatten»)] D() }",
