@@ -39,7 +39,7 @@
 
 #if defined(MCP_32_BITS)
 // Size of a client in units of 8 bytes, beside its two buffers.
-#define MCP_CLIENT_WORDS 168
+#define MCP_CLIENT_WORDS 169
 #endif
 
 #if defined(MCP_64_BITS)

@@ -40,7 +40,7 @@ mcp_sansio::default_is_new!(mcp_server);
 
 /// Size of a client in units of 8 bytes, beside its two buffers.
 #[cfg(target_pointer_width = "32")]
-pub const MCP_CLIENT_WORDS: usize = 168;
+pub const MCP_CLIENT_WORDS: usize = 169;
 /// Size of a client in units of 8 bytes, beside its two buffers.
 #[cfg(target_pointer_width = "64")]
 pub const MCP_CLIENT_WORDS: usize = 512;
@@ -82,8 +82,10 @@ const fn fits<R: Role>() -> bool {
     size_of::<Inner<R>>() <= size_of::<R>() && align_of::<Inner<R>>() <= align_of::<R>()
 }
 
-const _: () = assert!(fits::<mcp_server>());
-const _: () = assert!(fits::<mcp_client>());
+const _: () = assert!(fits::<mcp_server>(), "{}", WITHOUT_ROOM);
+const _: () = assert!(fits::<mcp_client>(), "{}", WITHOUT_ROOM);
+const WITHOUT_ROOM: &str =
+    "no room in the memory of the caller: with 32 bits and a system, set MCP_SANSIO_SMALL=1";
 
 impl Role for mcp_server {
     type Config = ServerConfig<'static>;
