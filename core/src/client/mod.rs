@@ -703,21 +703,23 @@ impl Client<'_> {
                     _ => NextStep::Fail(ConnectError::NoCommonRevision(Some(version))),
                 }
             }
-            Err(error) => match error.data().and_then(|data| data.get("supported")) {
-                // The era was set to legacy, but the server is a modern one.
-                Some(theirs)
-                    if self.peer.era == Some(Era::Legacy)
-                        && ours.contains(Revision::LATEST)
-                        && lists(theirs, Revision::LATEST) =>
-                {
-                    NextStep::Probe
+            Err(error) => {
+                let theirs = error.data().and_then(|data| data.get("supported"));
+                // Over HTTP a modern server refuses it for its header fields, and lists nothing.
+                let is_modern = ErrorCode::is_modern(error.code())
+                    || theirs.is_some_and(|theirs| lists(theirs, Revision::LATEST));
+                let was_legacy = self.peer.era == Some(Era::Legacy);
+                match theirs {
+                    _ if is_modern && was_legacy && ours.contains(Revision::LATEST) => {
+                        NextStep::Probe
+                    }
+                    Some(theirs) => match newest_common(ours, theirs, Some(offered)) {
+                        Some(older) => NextStep::Offer(older),
+                        None => NextStep::Fail(ConnectError::NoCommonRevision(Some(theirs))),
+                    },
+                    None => NextStep::Fail(ConnectError::Refused(error)),
                 }
-                Some(theirs) => match newest_common(ours, theirs, Some(offered)) {
-                    Some(older) => NextStep::Offer(older),
-                    None => NextStep::Fail(ConnectError::NoCommonRevision(Some(theirs))),
-                },
-                None => NextStep::Fail(ConnectError::Refused(error)),
-            },
+            }
         }
     }
 

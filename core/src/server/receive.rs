@@ -420,17 +420,19 @@ const SHARED: [&str; 3] =
 // Checks of incoming requests: ids, version, capabilities, method and parameters.
 
 impl Server<'_> {
-    /// Returns whether a request carries its own version.
+    /// Returns whether a request carries its own version. A server without the modern era responds
+    /// as one that does not know it: a modern error tells a client not to fall back (VER-12).
     pub(super) fn is_modern(
         &self,
         method: Method<'_>,
         envelope: &Envelope<'_>,
         transport: TransportContext<'_>,
     ) -> bool {
-        envelope.has(Member::ProtocolVersion)
-            || self.peer.session.is_none()
-                && (envelope.has(Member::ClientCapabilities)
-                    || self.declares_modern_version(method, transport))
+        self.config.revisions.contains(Revision::LATEST)
+            && (envelope.has(Member::ProtocolVersion)
+                || self.peer.session.is_none()
+                    && (envelope.has(Member::ClientCapabilities)
+                        || self.declares_modern_version(method, transport)))
     }
 
     /// Checks a request, in the order that the specification gives, and completes its properties.
@@ -548,7 +550,11 @@ impl Server<'_> {
     fn declares_modern_version(&self, method: Method<'_>, transport: TransportContext<'_>) -> bool {
         let only_modern =
             !transport.exchange().is_session() && self.config.revisions.newest_legacy().is_none();
-        only_modern || !matches!(method, Method::Initialize) && transport.declares_modern_version()
+        if matches!(method, Method::Initialize) {
+            // One with the field of its own version is refused with those that there are (VER-07).
+            return only_modern && transport.require_version_header().is_err();
+        }
+        only_modern || transport.declares_modern_version()
     }
 
     fn is_custom_method(&self, method: Method<'_>) -> bool {

@@ -44,6 +44,7 @@ impl ServerApp {
                 Violation::TooManyRequests
                 | Violation::UnknownMethod
                 | Violation::InvalidParams
+                | Violation::NotInitialized
                 | Violation::UnsupportedVersion => {}
                 other => panic!("{other:?}"),
             },

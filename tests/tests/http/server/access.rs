@@ -1,6 +1,7 @@
 //! Rules that depend only on the head.
 
 use mcp_sansio::http::server::HostPolicy;
+use serde_json::json;
 
 use super::host::{
     CONFIG, Host, PING, bare, initialize, initialize_body, modern, modern_call, post,
@@ -145,7 +146,14 @@ fn a_page_of_an_allowed_origin_may_read_responses() {
 }
 
 #[test]
-fn http_37_http_38_http_39_http_33_a_modern_server_knows_neither_sessions_nor_streams() {
+fn ver_16_a_legacy_server_answers_a_modern_request_without_a_modern_error() {
+    let mut host = Host::legacy_only();
+    assert_eq!(host.send(&modern_call("echo")).error(), (400, -32600));
+    assert_eq!(host.send(&initialize("2025-11-25")).status, 200);
+}
+
+#[test]
+fn http_37_http_38_http_39_http_33_ver_07_a_modern_server_knows_neither_sessions_nor_streams() {
     let mut host = Host::modern_only();
     for method in ["GET", "DELETE"] {
         let answer = host.send(&bare(method, &[("Mcp-Session-Id", "x"), ("Last-Event-ID", "1-1")]));
@@ -159,6 +167,11 @@ fn http_37_http_38_http_39_http_33_a_modern_server_knows_neither_sessions_nor_st
     let answer = host.send(&initialize("2025-11-25"));
     assert_eq!(answer.error(), (400, -32020));
     assert!(answer.body.contains("2026-07-28") && answer.json()["id"] == 1, "{answer:?}");
+    // VER-07: one with the field of its own version learns which there are.
+    let version = [("MCP-Protocol-Version", "2025-11-25")];
+    let answer = host.send(&post(&version, &initialize_body("2025-11-25")));
+    assert_eq!(answer.error(), (400, -32602));
+    assert_eq!(answer.json()["error"]["data"]["supported"], json!(["2026-07-28"]));
     for body in [&format!("[{PING}]"), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#] {
         assert_eq!(host.send(&post(&[], body)).error(), (400, -32600), "{body}");
     }

@@ -100,6 +100,9 @@ pub(crate) fn post(fields: &[(&str, &str)], body: &str) -> String {
     format!("{}Content-Length: {}\r\n\r\n{body}", head("POST", &usual, fields), body.len())
 }
 
+const TOOLS: ServerConfig<'static> =
+    ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
+
 /// A request without a body.
 pub(crate) fn bare(method: &str, fields: &[(&str, &str)]) -> String {
     head(method, &[("Host", "localhost"), ("Accept", "text/event-stream")], fields) + "\r\n"
@@ -424,10 +427,13 @@ impl Host {
     }
 
     pub(crate) fn modern_only() -> Self {
-        static MODERN: ServerConfig<'static> =
-            ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
-                .revisions(Revisions::MODERN);
+        static MODERN: ServerConfig<'static> = TOOLS.revisions(Revisions::MODERN);
         Self::of(&MODERN, |_| {})
+    }
+
+    pub(crate) fn legacy_only() -> Self {
+        static LEGACY: ServerConfig<'static> = TOOLS.revisions(Revisions::LEGACY);
+        Self::of(&LEGACY, |_| {})
     }
 
     /// Creates a host with a session.
