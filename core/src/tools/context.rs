@@ -521,10 +521,12 @@ impl<L: Link + ?Sized> ToolContext<'_, L> {
         &self,
         input_requests: [(&str, InputRequest<'_>); K],
     ) -> Result<[OwnedInputResponse; K], ToolError<'static>> {
+        let declared = self.request().capabilities;
         let needed = input_requests.iter().map(|(_, input)| input.required_capabilities());
-        let needed = needed.fold(ClientFeatures::NONE, ClientFeatures::with);
-        if !self.request().capabilities.contains(needed) {
-            return Err(ToolError::missing_capability(needed));
+        let missing = needed.filter(|needed| !declared.contains(*needed));
+        let missing = missing.fold(ClientFeatures::NONE, ClientFeatures::with);
+        if missing != ClientFeatures::NONE {
+            return Err(ToolError::missing_capability(missing));
         }
         let mut waiting = input_requests.map(|(key, input_request)| WaitingInput {
             inputs: self.inputs,

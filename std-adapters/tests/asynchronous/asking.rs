@@ -101,6 +101,25 @@ fn all_missing_input_is_requested_in_one_round_also_by_joined_futures() {
     });
 }
 
+#[test]
+fn cap_14_only_the_capabilities_that_the_client_lacks_are_named() {
+    let app = serving(|ctx: Context| async move {
+        let request = ctx.request()?;
+        let messages = [SamplingMessage::user("Greet somebody")];
+        let sampling = InputRequest::CreateMessage(CreateMessageParams::new(&messages, 10));
+        let inputs = [("name", form("Name?")), ("greeting", sampling)];
+        ctx.tool(&request).request_inputs(inputs).await?;
+        ctx.text("done")
+    });
+    talk(&app, WIDE, async move |mut client| {
+        let mut call = modern(1, "tools/call", json!({"name": "ask"}));
+        call["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+            json!({"elicitation": {"form": {}}});
+        let refused = client.ask(&call).await;
+        assert_eq!(refused["error"]["data"], json!({"requiredCapabilities": {"sampling": {}}}));
+    });
+}
+
 /// A request whose handler requests input costs no more than a constant times its length: up to the
 /// limit each response is compared, beyond it the request is rejected before.
 #[test]
