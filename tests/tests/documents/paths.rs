@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{root, text_of};
+use super::{files, root, text_of};
 
 /// Beside those of the guide.
 const DOCUMENTS: &[&str] = &[
@@ -202,6 +202,22 @@ fn is_path(span: &str) -> bool {
     let folders = ["core/", "std-adapters/", "examples/", "tests/", ".ci/", ".github/"];
     folders.iter().any(|folder| span.starts_with(folder))
         && !span.split(' ').next().unwrap_or_default().contains(|c: char| c.is_ascii_uppercase())
+}
+
+/// A test that has another name is not left out any more, and takes minutes.
+#[test]
+fn tests_that_miri_leaves_out_exist() {
+    let steps = text_of(".ci/steps");
+    let (_, list) = steps.split_once("local long=(").unwrap();
+    let sources: String = files("core/src", "rs").iter().map(text_of).collect();
+    for word in list.split(')').next().unwrap().split(' ') {
+        let name = word.trim_end_matches("::").rsplit("::").next().unwrap();
+        let is_named = |line: &str| {
+            let item = line.split_once("fn ").or_else(|| line.split_once("mod "));
+            item.is_some_and(|(_, item)| item.contains(name))
+        };
+        assert!(sources.lines().any(is_named), "no test of the core has {word} in its name");
+    }
 }
 
 /// Cargo leaves out a test without a word if a feature that it requires is off.
