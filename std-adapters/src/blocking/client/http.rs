@@ -16,6 +16,7 @@ use crate::panics::caught;
 
 /// Streamable HTTP or HTTP+SSE, for a client that blocks:
 /// `connector.connect(BlockingHttpTransport::new(HttpTransport::new("http://127.0.0.1:8000/mcp")?))`.
+/// It needs the features `http` and `smol`.
 #[derive(Debug)]
 #[must_use]
 pub struct BlockingHttpTransport {
