@@ -3,6 +3,8 @@
 use mcp_sansio_adapters::asynchronous::Limits;
 use mcp_sansio_adapters::blocking;
 
+use super::text_of;
+
 #[test]
 fn cust_03_each_transport_documents_its_binding() {
     let adapters = [
@@ -102,6 +104,20 @@ fn the_defaults_of_limits_are_those_of_the_guide() {
     assert_eq!((limits.max_in_flight, limits.max_running), (1024, 64));
     assert_eq!((limits.max_connections, limits.max_params), (1024, 16 << 20));
     assert_eq!(limits.address_share, 75);
+}
+
+#[test]
+fn the_page_on_firmware_has_the_figures_of_the_budget() {
+    let (page, budget) = (text_of("docs/firmware.md"), text_of("tests/size/budget.txt"));
+    let (_, table) = page.split_once("| program, Cortex-M0 |").unwrap();
+    let programs = ["one_tool", "tools", "typed", "everything", "tasks", "client"];
+    for (program, row) in programs.into_iter().zip(table.lines().skip(2)) {
+        let figures = row.split('|').skip(2).take(3).map(|figure| figure.trim().replace(',', ""));
+        let budgeted = ["thumbv6m-none-eabi".to_owned(), program.to_owned()];
+        let budgeted: Vec<_> = budgeted.into_iter().chain(figures).collect();
+        let mut lines = budget.lines().filter(|line| line.starts_with("rustup"));
+        assert!(lines.any(|line| line.split_whitespace().skip(1).eq(&budgeted)), "{budgeted:?}");
+    }
 }
 
 /// The registry's own schema is not here. These are its rules, and those of its check of a package.
