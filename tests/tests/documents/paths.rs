@@ -161,6 +161,15 @@ fn paths_in_code_spans_exist() {
 }
 
 #[test]
+fn files_of_the_architecture_exist() {
+    let (text, sources) = (text_of("ARCHITECTURE.md"), files("", "rs"));
+    let spans = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+    let is_missing = |span: &&str| !sources.iter().any(|source| source.ends_with(span));
+    let missing: Vec<_> = spans.filter(|span| span.ends_with(".rs")).filter(is_missing).collect();
+    assert!(missing.is_empty(), "these files do not exist: {missing:#?}");
+}
+
+#[test]
 fn r3_b5_commands_build_the_documentation_with_all_features() {
     // Without them it lacks what the guide teaches.
     for document in &documents() {
