@@ -21,7 +21,7 @@
 //! const SCHEMA: RawJson = RawJson::from_static(r#"{"type":"object"}"#);
 //!
 //! # fn main() -> Result<(), mcp_sansio::SendError> {
-//! // As parsed by any HTTP library, or by `codec`.
+//! // As parsed by any HTTP library, or by `mcp-sansio-http1`.
 //! let fields = [
 //!     ("Host", "localhost:8080"),
 //!     ("Content-Type", "application/json"),
