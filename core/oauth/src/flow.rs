@@ -230,7 +230,6 @@ const fn is_client(key: Key) -> bool {
 
 /// The next thing to do, returned by [`Authorization::step`](super::Authorization::step).
 #[derive(Debug)]
-#[non_exhaustive]
 #[must_use]
 pub enum Step<'m> {
     /// Nothing: send the request, or send it again.

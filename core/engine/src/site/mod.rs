@@ -255,7 +255,6 @@ pub struct SiteRequest {
 /// The next operation of a [`Site`], for its program to carry out: [`Site::next`].
 #[derive(Debug)]
 #[must_use]
-#[non_exhaustive]
 // It is taken apart at once, and a box would be an allocation for each event.
 #[expect(clippy::large_enum_variant)]
 pub enum SiteStep<'p, O> {

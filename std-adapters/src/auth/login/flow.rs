@@ -138,7 +138,6 @@ impl Login {
                     failure.answer = failure.answer.or(lost.as_deref());
                     return Err(failure.to_string());
                 }
-                _ => return Err("unknown step of an authorization".to_owned()),
             }))
         });
         random.check()?;
