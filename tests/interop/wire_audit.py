@@ -35,8 +35,8 @@ class Process:
         self.cancelled = {
             key(m["params"]["requestId"]): t for t, m in self.sent if m.get("method") == "notifications/cancelled"
         }
-        first = self.sent[0][1] if self.sent else {}
-        self.modern = bool(first) and first.get("method") != "initialize"
+        # Behind a probe, too, `initialize` begins the legacy era.
+        self.modern = bool(self.sent) and all(m.get("method") != "initialize" for _, m in self.sent)
         # The TypeScript 2.x client probes the server in a separate process, which it then kills.
         self.probe = [m.get("method") for _, m in self.sent] == ["server/discover"]
 

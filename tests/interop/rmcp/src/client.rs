@@ -35,6 +35,8 @@ pub struct Mode {
     pub modern: bool,
     pub revision: ProtocolVersion,
     lifecycle: ClientLifecycleMode,
+    /// The option with which the server is started in place of `--stdio`.
+    option: &'static str,
 }
 
 pub type Outcome = Result<(), String>;
@@ -63,7 +65,9 @@ macro_rules! cases {
 
 impl Session {
     async fn open(mode: &Mode, command: &[String], log: Option<PathBuf>) -> Result<Self, String> {
-        let mut words = command.to_vec();
+        let word =
+            |word: &String| if word == "--stdio" { mode.option.into() } else { word.clone() };
+        let mut words: Vec<String> = command.iter().map(word).collect();
         if let (Some(log), Ok(tap)) = (log, env::var("INTEROP_TAP")) {
             words.splice(0..0, ["python3".into(), tap, log.display().to_string()]);
         }
@@ -173,6 +177,7 @@ fn modes() -> Vec<Mode> {
         modern: false,
         revision,
         lifecycle: ClientLifecycleMode::Initialize,
+        option: "--stdio",
     };
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     let modern = |name, lifecycle| Mode {
@@ -180,16 +185,23 @@ fn modes() -> Vec<Mode> {
         modern: true,
         revision: ProtocolVersion::V_2026_07_28,
         lifecycle,
+        option: "--stdio",
+    };
+    let auto = ClientLifecycleMode::Auto {
+        preferred_versions: preferred_versions.clone(),
+        legacy_version: None,
     };
     vec![
         legacy("2024-11-05", ProtocolVersion::V_2024_11_05),
         legacy("2025-03-26", ProtocolVersion::V_2025_03_26),
         legacy("2025-06-18", ProtocolVersion::V_2025_06_18),
         legacy("2025-11-25", ProtocolVersion::V_2025_11_25),
-        modern(
-            "discover",
-            ClientLifecycleMode::Discover { preferred_versions: preferred_versions.clone() },
-        ),
-        modern("auto", ClientLifecycleMode::Auto { preferred_versions, legacy_version: None }),
+        modern("discover", ClientLifecycleMode::Discover { preferred_versions }),
+        modern("auto", auto.clone()),
+        Mode {
+            lifecycle: auto,
+            option: "--legacy",
+            ..legacy("auto at a legacy server", ProtocolVersion::V_2025_11_25)
+        },
     ]
 }
