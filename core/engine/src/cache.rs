@@ -15,10 +15,12 @@ use crate::expiring::Expiring;
 /// 2026-07-28, server/utilities/caching), and serves them to calls of the same method with the same
 /// parameters. A [`Middleware`].
 ///
-/// A result goes when the server tells that it has changed, and all go when the client connects
-/// again, perhaps as another user: so results whose `cacheScope` is private are kept, too. Results
-/// for which the server has asked for input are not. Each page of a list has its own time; after an
-/// error about a cursor all pages of its list go. Servers of earlier revisions give no time.
+/// A result goes when the server tells that it has changed. All go when the client connects again,
+/// and when its access token changes ([`Driver::authorization`](crate::Driver::authorization)): by
+/// a login, perhaps of another user, a step-up, a renewal, or a function of the program that
+/// returns another one. So results whose `cacheScope` is private are kept, too. Results for which
+/// the server has asked for input are not. Each page of a list has its own time; after an error
+/// about a cursor all pages of its list go. Servers of earlier revisions give no time.
 ///
 /// The time of a result begins when it is requested, so that it is never served for too long.
 #[derive(Debug)]
@@ -27,6 +29,8 @@ pub struct Cache {
     /// By method and parameters, as long as they are fresh.
     results: Expiring<(String, String), OwnedJson, Instant>,
     max_bytes: usize,
+    /// Number of the access token for which they are.
+    authorization: u32,
     /// The latest change: results that were requested before it are not kept.
     changed: Option<Instant>,
 }
@@ -35,7 +39,7 @@ impl Cache {
     /// Creates a cache. An entry counts for its method, parameters, result, and 128 bytes more. At
     /// the limit, the entries go that are fresh for the shortest time.
     pub const fn new(max_bytes: usize) -> Self {
-        Self { results: Expiring::new(), max_bytes, changed: None }
+        Self { results: Expiring::new(), max_bytes, authorization: 0, changed: None }
     }
 
     /// Drops all entries.
@@ -61,6 +65,10 @@ impl Middleware for Cache {
         if !CACHEABLE.contains(&call.method) {
             return Before::Send;
         }
+        if call.authorization != self.authorization {
+            self.authorization = call.authorization;
+            self.clear();
+        }
         match self.results.by_key().get(&key(call)).filter(|it| Some(call.now) < it.end) {
             Some(entry) => Before::Finish(Ok(entry.value.clone())),
             None => Before::Send,
@@ -78,7 +86,8 @@ impl Middleware for Cache {
         match result {
             Ok(result) => {
                 let fresh_until = CacheHint::from_result(result.as_json()).fresh_until(call.now);
-                let is_old = self.changed.is_some_and(|changed| call.now <= changed);
+                let is_old = self.changed.is_some_and(|changed| call.now <= changed)
+                    || call.authorization != self.authorization;
                 if call.now < fresh_until && !is_old && !call.had_input {
                     self.insert(key(call), result.clone(), fresh_until);
                 }

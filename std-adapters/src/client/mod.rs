@@ -4,6 +4,7 @@
 pub(crate) mod child;
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mcp_sansio::{ClientEvent, Instant, OwnedJson};
@@ -45,6 +46,9 @@ impl<M: Middleware> Middleware for Caught<M> {
         let _ = caught(|| self.0.connecting());
     }
 }
+
+/// Returns the number of changes of the access token so far.
+pub(crate) type Changes = Arc<dyn Fn() -> u32 + Send + Sync>;
 
 /// Returns a random number, for the time between two requests.
 pub(crate) fn random() -> u32 {

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_lite::future;
-use mcp_sansio::types::ListRootsResult;
+use mcp_sansio::types::{ListRootsResult, ReadResourceParams};
 use mcp_sansio::{CallOptions, Instant, RawJson};
 use mcp_sansio_adapters::blocking::client::{
-    CallError, Client, Connector, Direction, Error, Handler, InputResponse, OwnedInputRequest,
-    Tools,
+    Cache, CallError, Client, Connector, Direction, Error, Handler, InputResponse,
+    OwnedInputRequest, Tools,
 };
 use serde_json::{Value, json};
 
@@ -134,4 +134,33 @@ fn the_time_of_blocking_calls_and_lists_stands_still_while_a_person_logs_in() {
     let seen = played(|client, options| client.list::<Tools>(options).map(drop));
     assert_eq!(seen.iter().filter(|seen| seen.message() == "tools/list").count(), 4);
     assert!(begun.elapsed() >= 2 * MINUTE);
+}
+
+#[test]
+fn cache_14_another_token_of_the_program_begins_with_an_empty_cache() {
+    let script = |seen: &Seen| match (seen.message(), seen.field("authorization")) {
+        ("tools/call", Some("Bearer old")) => Response::status(401),
+        ("resources/read", _) => {
+            let result = json!({"resultType": "complete", "contents": [], "ttlMs": 60_000});
+            Response::result(seen, &result)
+        }
+        _ => modern(seen),
+    };
+    let (_, seen) = play_blocking(
+        Connector::new(&MODERN).middleware(Cache::new(1 << 16)),
+        |http| http.bearer("old").authorize(async |_| Some("new".to_owned())),
+        script,
+        |client| {
+            let params = ReadResourceParams::new("a:1");
+            for _ in 0..2 {
+                for _ in 0..2 {
+                    client.request("resources/read", &params, CallOptions::new()).unwrap();
+                }
+                client.call_tool("a", &RawJson::EMPTY).unwrap();
+            }
+        },
+    );
+    let reads = seen.iter().filter(|seen| seen.message() == "resources/read");
+    let tokens: Vec<_> = reads.filter_map(|seen| seen.field("authorization")).collect();
+    assert_eq!(tokens, ["Bearer old", "Bearer new"]);
 }

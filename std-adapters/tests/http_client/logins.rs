@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_lite::future;
+use mcp_sansio::types::ReadResourceParams;
 use mcp_sansio::{CallOptions, ClientConfig, RawJson};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{
     Browser, OAuth, OAuthClient, OAuthGrant,
 };
 use mcp_sansio_adapters::asynchronous::client::{
-    CallError, Client, ConnectError, ConnectionEnd, Connector, HttpError,
+    Cache, CallError, Client, ConnectError, ConnectionEnd, Connector, HttpError,
 };
 use mcp_sansio_adapters::store::{MemoryStore, Store as _};
 use mcp_sansio_oauth::{SignError, Signer, TokenEndpointAuth, decode_base64url};
@@ -455,6 +456,47 @@ fn a_login_that_was_asked_for_does_not_end_with_a_renewal_that_failed() {
         record[at + 4..at + 14].copy_from_slice(b"1000000000");
         store.put(&key, &record, None).unwrap();
     }
+}
+
+#[test]
+fn cache_14_a_login_and_a_step_up_begin_with_an_empty_cache() {
+    let person = Person::new(0, "code=c-1");
+    let mcp = |seen: &Seen| match (seen.message(), seen.field("authorization")) {
+        (_, None) => Response::status(401),
+        ("tools/call", Some("Bearer t-2")) => Response::status(403)
+            .field("WWW-Authenticate", "Bearer error=\"insufficient_scope\", scope=\"write\""),
+        ("resources/read", Some(token)) => {
+            let contents = [json!({"uri": "a:1", "text": token})];
+            let hint = json!({"ttlMs": 60_000, "cacheScope": "private"});
+            let mut result = json!({"resultType": "complete", "contents": contents});
+            result.as_object_mut().unwrap().extend(hint.as_object().unwrap().clone());
+            Response::result(seen, &result)
+        }
+        _ => modern(seen),
+    };
+    let kept = OnceCell::new();
+    let login = |http: HttpTransport| kept.get_or_init(|| http.oauth(person.oauth())).clone();
+    let connector = Connector::new(&MODERN).middleware(Cache::new(1 << 16));
+    let played = play_at(URL, connector, login, 1 << 16, protected(mcp), async |client| {
+        let read = async || {
+            let params = ReadResourceParams::new("a:1");
+            let result = client.request("resources/read", &params, CallOptions::new()).await;
+            result.unwrap().as_json().as_str().to_owned()
+        };
+        call_once(client.clone()).await.unwrap();
+        let mut texts = vec![read().await, read().await];
+        kept.get().unwrap().login().await.unwrap();
+        texts.extend([read().await, read().await]);
+        call_once(client.clone()).await.unwrap();
+        texts.extend([read().await, read().await]);
+        texts
+    });
+    let tokens = ["t-1", "t-1", "t-2", "t-2", "t-3", "t-3"];
+    for (text, token) in played.result.iter().zip(tokens) {
+        assert!(text.contains(token), "{text} is not for {token}");
+    }
+    let reads = played.seen.iter().filter(|seen| seen.message() == "resources/read");
+    assert_eq!(reads.count(), 3);
 }
 
 #[test]

@@ -59,6 +59,8 @@ pub(super) struct Attempt {
     pub(super) until: Option<Instant>,
     /// Whether the server has asked for input.
     pub(super) had_input: bool,
+    /// The number that [`Driver::authorization`](super::Driver::authorization) returned then.
+    pub(super) authorization: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

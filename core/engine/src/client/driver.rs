@@ -48,6 +48,13 @@ pub trait Driver {
         None
     }
 
+    /// Returns a number that is another one after each change of the access token with which
+    /// requests are sent, and never one of before: a [`Cache`](crate::Cache) serves no result of
+    /// another token (2026-07-28, server/utilities/caching). Default: 0, the token never changes.
+    fn authorization(&mut self) -> u32 {
+        0
+    }
+
     /// Whether [`frame`](Self::frame) sees what is sent and received.
     fn traces(&self) -> bool {
         false

@@ -99,6 +99,9 @@ pub struct OutgoingCall<'c> {
     pub now: Instant,
     /// Whether the server has asked for input, so that the result is for this call alone.
     pub had_input: bool,
+    /// [Number](Driver::authorization) of the access token at [`now`](Self::now). The request may
+    /// be sent with a later one.
+    pub authorization: u32,
 }
 
 /// Several middlewares, the first outermost: it sees a call first, and its result last. A
@@ -168,6 +171,7 @@ impl Pending {
             started: self.started,
             now: attempt.at,
             had_input: attempt.had_input,
+            authorization: attempt.authorization,
         };
         let done = of(&mut call);
         attempt.number = call.attempt;
@@ -186,7 +190,8 @@ impl<D: Driver> Turn<'_, D> {
         options: CallOptions,
     ) -> CallId {
         let pending = self.state.calls.add(now, method.into(), Some(params), options);
-        let attempt = Attempt { number: 1, at: now, until: None, had_input: false };
+        let attempt =
+            Attempt { number: 1, at: now, until: None, had_input: false, authorization: 0 };
         pending.attempt = Some(Box::new(attempt));
         let id = pending.id;
         self.state.new_calls += 1;
@@ -199,6 +204,7 @@ impl<D: Driver> Turn<'_, D> {
         let Some(pending) = self.state.calls.open_mut(id) else { return };
         if let Some(attempt) = &mut pending.attempt {
             (attempt.at, attempt.until) = (now, None);
+            attempt.authorization = self.driver.authorization();
         }
         let middleware = self.driver.middleware();
         let before = middleware

@@ -383,6 +383,31 @@ fn cache_14_another_connection_begins_with_an_empty_cache() {
 }
 
 #[test]
+fn cache_14_another_access_token_begins_with_an_empty_cache() {
+    let mut scene = cached(10_000);
+    let get = "resources/read";
+    asks(&mut scene, get, read("a:1"), resource("of one", json!(1000)));
+    // The token changes while a call is open, and nothing else is sent.
+    let id = scene.call(get, read("a:2"), CallOptions::new());
+    let request = scene.sent_one();
+    scene.person.authorization = 1;
+    scene.gets(&ok(&request, resource("of one", json!(1000))));
+    scene.take(id).unwrap();
+    asks(&mut scene, get, read("a:2"), resource("of two", json!(1000)));
+    asks(&mut scene, get, read("a:1"), resource("of two", json!(1000)));
+    // A result may come when the next token is in use already.
+    let id = scene.call(get, read("a:3"), CallOptions::new());
+    let request = scene.sent_one();
+    scene.person.authorization = 2;
+    asks(&mut scene, get, read("a:1"), resource("of three", json!(1000)));
+    scene.gets(&ok(&request, resource("of two", json!(1000))));
+    scene.take(id).unwrap();
+    asks(&mut scene, get, read("a:3"), resource("of three", json!(1000)));
+    let one = has(&mut scene, get, read("a:1"));
+    assert_eq!(one["contents"][0]["text"], "of three");
+}
+
+#[test]
 fn cache_15_a_change_drops_what_it_concerns() {
     let mut scene = cached(10_000);
     let uris = [Text::new("a:1")];

@@ -39,6 +39,7 @@ pub(crate) struct Person {
     /// What was sent and received.
     pub(crate) frames: Vec<String>,
     pub(crate) layers: Layers<'static>,
+    pub(crate) authorization: u32,
     random: u32,
 }
 
@@ -74,6 +75,10 @@ impl Driver for Person {
 
     fn middleware(&mut self) -> Option<&mut dyn Middleware> {
         self.layers.as_middleware()
+    }
+
+    fn authorization(&mut self) -> u32 {
+        self.authorization
     }
 
     fn traces(&self) -> bool {

@@ -20,7 +20,7 @@ use mcp_sansio_engine::{
 use super::connector::{Application, InputFuture};
 use super::handle::ClientInner;
 use super::transport::{Link as _, Transport};
-use crate::client::{ClientLimits, ConnectError};
+use crate::client::{Changes, ClientLimits, ConnectError};
 use crate::lock::lock;
 use crate::runtime;
 use crate::runtime::tasks::Tasks;
@@ -69,7 +69,7 @@ pub enum ConnectionEnd {
 impl<T: Transport> Connection<T> {
     /// Takes the place of the last connection, and connects.
     pub(crate) fn new(transport: T, inner: Arc<ConnectionInner>) -> Self {
-        let number = inner.connect(transport.url_for_posts());
+        let number = inner.connect(transport.url_for_posts(), transport.changes());
         Self {
             link: transport.into_link(),
             inner,
@@ -292,6 +292,8 @@ const ROUNDS: usize = 16;
 pub(crate) struct ConnectionInner {
     state: Mutex<State>,
     pub(crate) clock: Clock,
+    /// Shared with the application, with which a connection may be working.
+    changes: Arc<Mutex<Option<Changes>>>,
     /// Time limit of calls without one of their own.
     pub(crate) call_limit: Duration,
     /// Limits of each connection.
@@ -323,9 +325,10 @@ impl ConnectionInner {
         call_limit: Duration,
         limits: ClientLimits,
     ) -> Self {
+        let changes = Arc::clone(&app.changes);
         let session = Session::new(engine, app);
         let state = State { session: Some(Box::new(session)), ..State::default() };
-        Self { state: Mutex::new(state), clock: Clock::new(), call_limit, limits }
+        Self { state: Mutex::new(state), clock: Clock::new(), changes, call_limit, limits }
     }
 
     /// Polls a function with the session, once the connection does not work with it.
@@ -385,8 +388,9 @@ impl ConnectionInner {
 
     /// Connects, to a server with this URL if messages are sent in POST requests. Returns the
     /// number of the connection, which takes the place of the last one.
-    pub(crate) fn connect(&self, url: Option<String>) -> u32 {
+    pub(crate) fn connect(&self, url: Option<String>, changes: Option<Changes>) -> u32 {
         let mut state = lock(&self.state);
+        *lock(&self.changes) = changes;
         state.connection += 1;
         let number = state.connection;
         self.obey(state, Command::Connect(url));

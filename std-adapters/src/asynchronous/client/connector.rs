@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use mcp_sansio::{ClientConfig, ClientEvent, Era};
 use mcp_sansio_engine::internal::{CallEvents, ClientApplication};
@@ -14,7 +14,10 @@ use mcp_sansio_engine::{
 use super::connection::{Connection, ConnectionInner};
 use super::handle::{Client, ClientInner};
 use super::transport::Transport;
-use crate::client::{Caught, ClientLimits, MIN_BUFFER, OwnedInputRequest, random, unix_ms};
+use crate::client::{
+    Caught, Changes, ClientLimits, MIN_BUFFER, OwnedInputRequest, random, unix_ms,
+};
+use crate::lock::lock;
 use crate::panics::{caught, caught_future};
 
 /// Configuration of a connection: the handler of input requests, the handler of events, limits.
@@ -38,6 +41,7 @@ impl Connector {
             input_handler: Box::new(|_| Box::pin(async { Err(InputRefusal::unsupported()) })),
             on_event: None,
             layers: Layers::default(),
+            changes: Arc::default(),
             asked: Vec::new(),
             withdrawn: Vec::new(),
             events: CallEvents::default(),
@@ -135,6 +139,8 @@ pub struct Application {
     input_handler: InputHandler,
     on_event: Option<OnEvent>,
     layers: Layers<'static>,
+    /// Of the latest connection.
+    pub(crate) changes: Arc<Mutex<Option<Changes>>>,
     /// Futures for the connection, which polls them.
     pub(crate) asked: Vec<(InputId, InputFuture)>,
     /// Questions whose futures it is to drop: not here, since that calls the application.
@@ -173,6 +179,10 @@ impl Driver for Application {
 
     fn middleware(&mut self) -> Option<&mut dyn Middleware> {
         self.layers.as_middleware()
+    }
+
+    fn authorization(&mut self) -> u32 {
+        lock(&self.changes).as_ref().map_or(0, |changes| changes())
     }
 
     fn updated(&mut self, call: CallId) {

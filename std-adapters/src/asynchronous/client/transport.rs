@@ -9,6 +9,7 @@ use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::Instant;
 
 use super::connection::Session;
+use crate::client::Changes;
 use crate::gone::is_gone;
 use crate::runtime;
 
@@ -22,6 +23,11 @@ pub trait IntoLink {
     type Link: Link;
     /// Returns the URL of the server, if messages are sent in POST requests.
     fn url_for_posts(&self) -> Option<String>;
+
+    /// Returns the count of changes of the access token, if it can change.
+    fn changes(&self) -> Option<Changes> {
+        None
+    }
 
     fn into_link(self) -> Self::Link;
 }

@@ -11,6 +11,7 @@ pub use browser::{
 pub use settings::{OAuth, OAuthClient, OAuthGrant};
 
 use std::io::{self, ErrorKind};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_sansio::http::ResponseHead;
@@ -32,6 +33,9 @@ pub(crate) struct Login {
     url: String,
     connector: Connector,
     machine: Mutex<AuthorizationState<Box<[u8]>>>,
+    /// Number of changes of the token. The generation is 0 again after each login that is over, and
+    /// a signature may keep the machine busy.
+    changes: AtomicU32,
     /// The flow that runs.
     flights: Flights<(), Outcome>,
     /// The record that this program has read from the store, or written to it, last. `None` before.
@@ -67,6 +71,7 @@ impl Login {
             url: endpoint(url),
             connector,
             machine: Mutex::new(AuthorizationState::new(vec![0; MEMORY].into())),
+            changes: AtomicU32::new(0),
             flights: Flights::new(),
             seen: Mutex::default(),
             fill: getrandom::fill,
@@ -75,7 +80,21 @@ impl Login {
 
     /// Calls the machine.
     fn with<R>(&self, call: impl FnOnce(&mut Authorization<'_>) -> R) -> R {
-        self.oauth.with_setup(&self.url, |setup| call(&mut lock(&self.machine).open(setup)))
+        self.oauth.with_setup(&self.url, |setup| {
+            let mut state = lock(&self.machine);
+            let machine = &mut state.open(setup);
+            let before = machine.generation();
+            let result = call(machine);
+            if machine.generation() != before {
+                self.changes.fetch_add(1, Ordering::Relaxed);
+            }
+            result
+        })
+    }
+
+    /// Returns the number of changes of the token so far.
+    pub(crate) fn changes(&self) -> u32 {
+        self.changes.load(Ordering::Relaxed)
     }
 
     /// Returns the credentials of a request, without fields if there is no token.

@@ -6,7 +6,7 @@ use mcp_sansio_engine::{
 };
 
 use super::{CallId, Client, ClientLimits, ConnectionEnd, Error, Transport};
-use crate::client::{Caught, OwnedInputRequest, random, unix_ms};
+use crate::client::{Caught, Changes, OwnedInputRequest, random, unix_ms};
 use crate::panics::caught;
 
 /// Builder of a [`Client`]:
@@ -46,6 +46,7 @@ impl<'c> Connector<'c> {
             trace: None,
             clock: Box::new(clock),
             layers: Layers::default(),
+            changes: None,
             input_time: 0,
             free_input_requests: FREE_INPUT_REQUESTS,
             watched: None,
@@ -108,7 +109,10 @@ impl<'c> Connector<'c> {
         };
         client.engine.core().set_era(self.era);
         #[cfg(all(feature = "http", feature = "smol"))]
-        client.engine.set_over_http(client.transport.http().is_some());
+        if let Some(http) = client.transport.http() {
+            client.app.changes = http.changes();
+            client.engine.set_over_http(true);
+        }
         client.connect()?;
         Ok(client)
     }
@@ -124,6 +128,7 @@ pub(super) struct Application<'c> {
     trace: Option<Box<Trace<'c>>>,
     clock: Box<Clock<'c>>,
     layers: Layers<'c>,
+    changes: Option<Changes>,
     /// Milliseconds that the handler took for input requests. No timeout counts them.
     input_time: u64,
     /// Number of further input requests whose time does not count.
@@ -204,6 +209,10 @@ impl Driver for Application<'_> {
 
     fn middleware(&mut self) -> Option<&mut dyn Middleware> {
         self.layers.as_middleware()
+    }
+
+    fn authorization(&mut self) -> u32 {
+        self.changes.as_ref().map_or(0, |changes| changes())
     }
 
     fn traces(&self) -> bool {

@@ -12,6 +12,7 @@ use mcp_sansio_engine::ClientEngine;
 use super::connector::Application;
 use super::transport::{ConnectionEnd, Transferred, Transport};
 use crate::asynchronous::client::http::{HttpLink, HttpTransport};
+use crate::client::Changes;
 use crate::panics::caught;
 
 /// Streamable HTTP or HTTP+SSE, for a client that blocks:
@@ -37,6 +38,11 @@ impl BlockingHttpTransport {
     #[cfg(feature = "auth")]
     pub fn login(&self) -> io::Result<()> {
         async_io::block_on(self.http.login())
+    }
+
+    /// Returns the count of changes of the access token, if it can change.
+    pub(super) fn changes(&self) -> Option<Changes> {
+        self.http.token_changes()
     }
 
     /// Takes messages and waits for one, for at most `timeout`.

@@ -12,10 +12,11 @@ use mcp_sansio_http1::OwnedFields;
 #[cfg(feature = "auth")]
 use mcp_sansio_oauth::Attempts;
 
+use super::connector::HttpTransport;
 use super::link::{TransportState, timeout};
 #[cfg(feature = "auth")]
 use crate::auth::login::Login;
-use crate::client::HttpError;
+use crate::client::{Changes, HttpError};
 use crate::flights::{Boxed, Flights};
 use crate::lock::lock;
 use crate::panics::{caught, caught_future};
@@ -26,6 +27,17 @@ pub(crate) enum Authorize {
     Bearer(Arc<Bearer>),
     #[cfg(feature = "auth")]
     Login(Arc<Login>),
+}
+
+impl HttpTransport {
+    /// Returns the count of changes of the access token, if it can change.
+    pub(crate) fn token_changes(&self) -> Option<Changes> {
+        Some(match self.authorize.clone()? {
+            Authorize::Bearer(bearer) => Arc::new(move || lock(&bearer.token).1),
+            #[cfg(feature = "auth")]
+            Authorize::Login(login) => Arc::new(move || login.changes()),
+        })
+    }
 }
 
 /// Header fields of one request.

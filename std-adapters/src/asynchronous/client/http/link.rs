@@ -18,7 +18,7 @@ use super::connector::{Connector, Dial, HttpTransport, MAX_IDLE_CONNECTIONS, Pur
 use super::wire::{self, Wire};
 use crate::asynchronous::client::connection::Session;
 use crate::asynchronous::client::transport::{IntoLink, Link};
-use crate::client::HttpError;
+use crate::client::{Changes, HttpError};
 use crate::lock::lock;
 use crate::panics::{caught, caught_future};
 use crate::runtime;
@@ -172,6 +172,10 @@ impl IntoLink for HttpTransport {
 
     fn url_for_posts(&self) -> Option<String> {
         Some(self.url())
+    }
+
+    fn changes(&self) -> Option<Changes> {
+        self.token_changes()
     }
 
     fn into_link(self) -> HttpLink {
