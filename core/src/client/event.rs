@@ -267,7 +267,8 @@ pub enum Changed<'f> {
 
 impl Changed<'_> {
     /// Whether the change makes a cached result of this request stale (2026-07-28,
-    /// server/utilities/caching).
+    /// server/utilities/caching). The URI of a change may be that of a sub-resource, so it concerns
+    /// each resource with whose URI it begins: one too many is only read again.
     pub fn concerns(&self, method: &str, params: RawJson<'_>) -> bool {
         match self {
             Self::Tools => method == "tools/list",
@@ -275,7 +276,9 @@ impl Changed<'_> {
             Self::Resources => matches!(method, "resources/list" | "resources/templates/list"),
             Self::Resource { uri } => {
                 let read = params.get("uri").and_then(RawJson::as_string);
-                method == "resources/read" && read.is_some_and(|read| read == *uri)
+                let mut changed = uri.chars();
+                method == "resources/read"
+                    && read.is_some_and(|read| read.chars().all(|c| changed.next() == Some(c)))
             }
             // The state of a task is never cached.
             #[cfg(feature = "tasks")]

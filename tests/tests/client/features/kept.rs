@@ -141,6 +141,9 @@ fn cache_15_a_change_notification_names_the_stale_results() {
             ("prompts/list_changed", json!({}), &[2]),
             ("resources/list_changed", json!({}), &[3, 4]),
             ("resources/updated", json!({"uri": "file:///a"}), &[5]),
+            // A sub-resource; but not what it is a part of.
+            ("resources/updated", json!({"uri": "file:///a/x"}), &[5]),
+            ("resources/updated", json!({"uri": "file:///"}), &[]),
             ("resources/updated", json!({"uri": "file:///c"}), &[]),
         ] {
             let mut found = Vec::new();
