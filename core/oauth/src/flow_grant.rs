@@ -52,20 +52,20 @@ impl Authorization<'_> {
     }
 
     /// Writes the scope to ask for (2025-11-25 and later, basic/authorization, scope selection):
-    /// that of the challenge, else that of an earlier request, else that of the resource's
-    /// metadata, narrowed by the setup; after a 403, united with what was asked before.
+    /// that of the challenge, else that of the resource's metadata, narrowed by the setup. The
+    /// scope of an earlier request stays, and metadata adds nothing to it.
     fn write_asked_scope(&mut self) -> FlowResult<()> {
         let (issuer, narrow) = (self.flow.issuer, self.setup.scope);
-        let is_step_up = self.flow.tried.step_up;
         let is_code = matches!(self.setup.grant, Grant::AuthorizationCode);
         let offline = is_code && self.server_flags().has(ServerFlags::OFFLINE_ACCESS);
         self.arena.write(Tag::NewAsked, |entries, out| {
+            // Other operations need it, also where the challenge does not name it.
             let before = entries.get(Tag::AskedScope.of(issuer));
             let challenge = entries.get(Tag::ChallengeScope);
             let wanted = challenge.or(before).or(entries.get(Tag::ResourceScope));
             let wanted = wanted.unwrap_or_default();
             let may = |token: &&str| narrow.is_none_or(|narrow| scope::contains(narrow, token));
-            let first = before.filter(|_| is_step_up).unwrap_or_default();
+            let first = before.unwrap_or_default();
             let all = scope::tokens(first)
                 .chain(scope::tokens(wanted).filter(|token| !scope::contains(first, token)))
                 .filter(may);

@@ -88,12 +88,37 @@ fn auth_98_a_403_without_end_takes_at_most_three_pages() {
 #[test]
 fn auth_95_auth_98_after_another_login_the_same_scope_is_asked_for_again() {
     let mut program = program();
-    program.world.needs = "write";
     for _ in 0..3 {
+        program.world.end_tokens();
+        // Each login is followed by a 403, although its token has the scope.
+        let answers = [Answer::challenge(401, "Bearer scope=\"basic\""), Answer::needs("write")];
+        program.world.answer_each(ENDPOINT, answers);
+        assert_eq!(program.request(), Ok(200));
+    }
+    assert_eq!(scopes(&program).join(", "), format!("basic{}", ", basic write".repeat(5)));
+}
+
+#[test]
+fn auth_96_a_login_after_a_401_asks_for_what_was_asked_for_before_too() {
+    let mut program = program();
+    program.world.needs = "write";
+    for restarts in [false, false, true] {
+        if restarts {
+            program.restart();
+        }
         program.world.end_tokens();
         assert_eq!(program.request(), Ok(200));
     }
-    assert_eq!(scopes(&program).join(", "), ["basic, basic write"; 3].join(", "));
+    assert_eq!(scopes(&program), ["basic", "basic write", "basic write", "basic write"]);
+    // A scope that is new in the challenge is asked for, too, within the scope of the setup.
+    program.world.challenge = "Bearer scope=\"read\"".to_owned();
+    for (scope, asked) in [(None, "basic write read"), (Some("read write"), "write read")] {
+        program.setup.scope = scope;
+        program.world.end_tokens();
+        assert_eq!(program.request(), Ok(200));
+        assert_eq!(scopes(&program).last().unwrap(), asked);
+    }
+    assert_eq!(program.allocations, 0);
 }
 
 #[test]
