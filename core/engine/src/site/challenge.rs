@@ -80,9 +80,11 @@ impl AuthorizationError {
     }
 
     /// Sets the scope that a client should request. `offline_access` is left out: it is between the
-    /// client and the authorization server (2026-07-28, basic/authorization).
+    /// client and the authorization server (2026-07-28, basic/authorization). If nothing is left,
+    /// there is no scope (RFC 6750, 3: it has at least one token).
     pub fn scope(self, scope: impl Into<Cow<'static, str>>) -> Self {
-        self.with(|challenge| challenge.scope = Some(without_offline_access(scope.into())))
+        let scope = Some(without_offline_access(scope.into())).filter(|scope| !scope.is_empty());
+        self.with(|challenge| challenge.scope = scope)
     }
 
     /// Sets `error_description`, a text for people. It must not contain secrets.
@@ -228,7 +230,9 @@ mod tests {
     fn auth_149_offline_access_is_in_no_challenge() {
         for (scope, expected) in [
             ("a offline_access b", "Bearer scope=\"a b\""),
-            ("offline_access", "Bearer scope=\"\""),
+            ("offline_access", "Bearer"),
+            ("offline_access offline_access", "Bearer"),
+            ("", "Bearer"),
             ("offline_access_not", "Bearer scope=\"offline_access_not\""),
         ] {
             sent(&AuthorizationError::missing_token().scope(scope), None, &[expected]);
