@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mcp_sansio::Printable;
-use mcp_sansio_oauth::{Jwk, KeySetError, Refusal, ServerMetadata, Url, UrlRules};
+use mcp_sansio_oauth::{DocumentError, Jwk, KeySetError, Refusal, ServerMetadata, Url, UrlRules};
 
 use super::memory_for;
 use crate::asynchronous::client::http::fetch::{Answer, Limits, Request, fetch};
@@ -343,8 +343,14 @@ impl Source {
                 Err(error) => return Err(error),
                 Ok(body) => {
                     let invalid = |reason| SourceError::new(&place, reason);
-                    let metadata =
-                        ServerMetadata::parse(&body).map_err(|_| invalid("no metadata"))?;
+                    let metadata = match ServerMetadata::parse(&body) {
+                        // Many sites answer every path with a page.
+                        Err(DocumentError::NotAnObject) => {
+                            last = Some(invalid("no metadata"));
+                            continue;
+                        }
+                        other => other.map_err(|_| invalid("no metadata"))?,
+                    };
                     if !metadata.is_of_issuer(&self.issuer) {
                         return Err(invalid("the metadata is of another issuer"));
                     }

@@ -198,7 +198,7 @@ fn auth_154_a_token_without_a_key_id_needs_the_only_key() {
 }
 
 #[test]
-fn auth_25_auth_26_auth_29_keys_are_found_by_the_metadata_of_the_issuer() {
+fn auth_25_auth_26_auth_28_auth_29_keys_are_found_by_the_metadata_of_the_issuer() {
     let issuer = "https://auth.example.com/tenant1";
     let places = [
         "https://auth.example.com/.well-known/oauth-authorization-server/tenant1",
@@ -214,11 +214,27 @@ fn auth_25_auth_26_auth_29_keys_are_found_by_the_metadata_of_the_issuer() {
         block_on(jwt.fetch_keys()).unwrap();
         assert_eq!(server.asked(), [&places[..=at], &[JWKS]].concat());
     }
+    // A page in place of metadata is not here.
+    for page in ["<html>", "[]", ""] {
+        let server = Server::default()
+            .at(places[0], Answer::Json(page.to_owned()))
+            .at(places[1], Answer::Json(metadata.clone()))
+            .at(JWKS, with_keys(&["ES256"]));
+        let jwt = Jwt::new(issuer, AUDIENCE).connector(server.connector());
+        block_on(jwt.fetch_keys()).unwrap();
+        assert_eq!(server.asked(), [&places[..2], &[JWKS]].concat(), "{page}");
+    }
+    let server = places.iter().fold(Server::default(), |server, place| {
+        server.at(place, Answer::Json("<html>".to_owned()))
+    });
+    let jwt = Jwt::new(issuer, AUDIENCE).connector(server.connector());
+    let error = block_on(jwt.fetch_keys()).unwrap_err().to_string();
+    assert_eq!((error, server.asked().len()), (format!("{}: no metadata", places[2]), 3));
     // Metadata of another issuer is not used, and no further place is tried.
     for (metadata, why) in [
         (metadata.replace("tenant1", "tenant1/"), "the metadata is of another issuer"),
         (metadata.replace("jwks_uri", "x"), "the metadata has no `jwks_uri`"),
-        ("[]".to_owned(), "no metadata"),
+        (metadata.replace("jwks_uri", "issuer"), "no metadata"),
     ] {
         let server = Server::default().at(places[0], Answer::Json(metadata));
         let jwt = Jwt::new(issuer, AUDIENCE).connector(server.connector());
