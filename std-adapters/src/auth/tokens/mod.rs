@@ -118,11 +118,17 @@ impl<V> Checker<V> {
         credentials: &'c Credentials,
     ) -> Result<(Scheme, &'c str), AuthorizationError> {
         credentials.authorization().ok_or_else(|| {
-            let missing = || self.with_scope(AuthorizationError::missing_token());
+            let fields = credentials.head().fields.first_two("authorization");
+            let error = || match fields {
+                // Another token would not help (RFC 6750, 3.1).
+                [_, Some(_)] => AuthorizationError::invalid_request()
+                    .description("there is more than one Authorization field"),
+                _ => self.with_scope(AuthorizationError::missing_token()),
+            };
             match &self.dpop {
-                None => missing(),
-                Some(dpop) if dpop.required => missing().dpop(ALGORITHMS),
-                Some(_) => missing().or(missing().dpop(ALGORITHMS)),
+                None => error(),
+                Some(dpop) if dpop.required => error().dpop(ALGORITHMS),
+                Some(_) => error().or(error().dpop(ALGORITHMS)),
             }
         })
     }

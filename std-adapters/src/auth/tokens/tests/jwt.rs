@@ -6,9 +6,12 @@ use futures_lite::future::block_on;
 
 use super::keys::{self, encode, token};
 use super::*;
+use crate::asynchronous::http::tokens::Dpop;
 use crate::asynchronous::http::{Authorizer as _, HttpOptions};
+use crate::auth::tokens::ALGORITHMS;
 use crate::auth::tokens::jwks::KeySet;
 use crate::auth::tokens::jwt::is_valid;
+use mcp_sansio_engine::site::Denied;
 use mcp_sansio_oauth::Signature;
 use mcp_sansio_oauth::jws::MAX_TOKEN;
 
@@ -218,4 +221,27 @@ fn auth_11_auth_145_auth_156_the_response_says_what_is_wrong() {
     let credentials = credentials(&[("authorization", &format!("Bearer {good}"))]);
     let error = block_on(super::jwt(&unreachable).check(&credentials)).unwrap_err();
     assert_eq!(error.status(), 503);
+}
+
+#[test]
+fn auth_06_two_authorization_fields_are_a_malformed_request() {
+    let bearer = "Bearer error=\"invalid_request\", \
+         error_description=\"there is more than one Authorization field\"";
+    let dpop = format!("{}, algs=\"{ALGORITHMS}\"", bearer.replace("Bearer", "DPoP"));
+    let good = format!("Bearer {}", good(Algorithm::Es256, Moment::now()));
+    for (settings, challenges) in [
+        (None, vec![bearer]),
+        (Some(Dpop { required: true, ..Dpop::new() }), vec![&*dpop]),
+        (Some(Dpop::new()), vec![bearer, &*dpop]),
+    ] {
+        let jwt = Jwt { scope: Some("files:read".into()), dpop: settings, ..jwt(&server()) };
+        for values in [[&*good, &*good], [&*good, "Basic x"], ["", ""]] {
+            let credentials = credentials(&values.map(|value| ("authorization", value)));
+            let error = block_on(jwt.check(&credentials)).unwrap_err();
+            let denied = challenges
+                .iter()
+                .fold(Denied::new(400), |denied, challenge| denied.challenge(*challenge));
+            assert_eq!(error.denied(None), denied, "{values:?}");
+        }
+    }
 }
