@@ -76,10 +76,12 @@ pub enum OAuthGrant {
     #[default]
     AuthorizationCode,
     /// With the credentials of one of its [clients](OAuth::clients), without a person (extension
-    /// `io.modelcontextprotocol/oauth-client-credentials`).
+    /// `io.modelcontextprotocol/oauth-client-credentials`, which the client declares in
+    /// [`ClientConfig::extensions`](mcp_sansio::ClientConfig::extensions)).
     ClientCredentials,
     /// With the [assertion](OAuth::assertion) of an identity provider, at which the client is
-    /// registered, too (extension `io.modelcontextprotocol/enterprise-managed-authorization`).
+    /// registered, too (extension `io.modelcontextprotocol/enterprise-managed-authorization`, which
+    /// the client declares in [`ClientConfig::extensions`](mcp_sansio::ClientConfig::extensions)).
     Enterprise {
         /// The issuer of the identity provider.
         issuer: String,
