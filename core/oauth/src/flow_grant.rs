@@ -119,6 +119,7 @@ impl Authorization<'_> {
                 Ok(())
             }
             RedirectOutcome::Error { error, description } => {
+                self.forget_asked_scope(error == *INVALID_SCOPE);
                 match description {
                     Some(text) => self.explain(&format_args!("{error}: {text}")),
                     None => self.explain(&error),
@@ -279,9 +280,21 @@ impl Authorization<'_> {
                 self.flow.phase = Phase::Client;
                 return Ok(());
             }
+            self.forget_asked_scope(OAuthError::is(body, INVALID_SCOPE));
             return Err(Reason::Token(head.status));
         }
         self.keep_tokens(body)
+    }
+
+    /// Forgets the scope of earlier requests if the scope of a login is refused: one of them may
+    /// have been withdrawn, and every login would end in this way. After a 403 they stay, since it
+    /// is the new one that is in doubt.
+    fn forget_asked_scope(&mut self, is_refused: bool) {
+        let has_some = self.of_issuer(Tag::AskedScope).is_some();
+        if is_refused && has_some && !self.flow.tried.step_up {
+            self.arena.remove(Tag::AskedScope.of(self.flow.issuer));
+            self.flow.keep_due = true;
+        }
     }
 
     /// Forgets a client that the server does not know, if it was registered or asked for by this
@@ -378,6 +391,7 @@ impl Authorization<'_> {
     /// Takes the response of the identity provider (RFC 8693, 2.2).
     pub(super) fn provided(&mut self, head: &ResponseHead<'_>, body: &[u8]) -> FlowResult<()> {
         if head.status != 200 {
+            self.forget_asked_scope(OAuthError::is(body, INVALID_SCOPE));
             return Err(Reason::Provider(head.status));
         }
         // Its token type is `N_A`.
@@ -408,6 +422,8 @@ fn client_of<'m>(
 }
 
 pub(super) const DPOP: &str = "DPoP";
+/// The error of a request whose scope is unknown or malformed (RFC 6749, 4.1.2.1 and 5.2).
+const INVALID_SCOPE: &str = "invalid_scope";
 /// A token is renewed this many seconds before its end, or after half of a shorter life.
 const EARLY: u64 = 30;
 const CLIENT_ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";

@@ -318,3 +318,48 @@ fn auth_94_a_request_whose_token_was_renewed_meanwhile_is_sent_again() {
     let reactions = (0..10).map(|_| program.state.open(&SETUP).challenged(&head, 0, late));
     assert_eq!(reactions.last(), Some(Reaction::Report));
 }
+
+#[test]
+fn auth_96_scope_that_was_withdrawn_is_not_asked_for_for_ever() {
+    let refuse = |query: &str| format!("error=invalid_scope&{}", query.split_once('&').unwrap().1);
+    let mut program = program();
+    program.world.needs = "write";
+    assert_eq!(program.request(), Ok(200));
+    // After a 403 the new scope may be the one that is refused: the others are asked for again.
+    program.world.needs = "never";
+    program.world.redirect = Some(Box::new(refuse));
+    assert!(program.request().unwrap_err().ends_with("invalid_scope"));
+    program.world.needs = "";
+    program.world.end_tokens();
+    assert!(program.request().unwrap_err().ends_with("invalid_scope"));
+    program.world.redirect = None;
+    program.restart();
+    assert_eq!(program.request(), Ok(200));
+    let asked = ["basic", "basic write", "basic write never", "basic write", "basic"];
+    assert_eq!(scopes(&program), asked);
+    assert_eq!(program.allocations, 0);
+}
+
+#[test]
+fn auth_96_a_program_does_not_ask_for_scope_that_was_withdrawn_for_ever() {
+    let enterprise = IdentityProvider::new("https://idp.test", "https://idp.test/token", SECRET);
+    for grant in [Grant::ClientCredentials, Grant::Enterprise(enterprise)] {
+        let mut program = Program::new(Setup { grant, clients: &[SECRET], ..SETUP });
+        program.world.challenge = "Bearer scope=\"old\"".to_owned();
+        program.world.gives_refresh = false;
+        program.world.gives_assertions = true;
+        program.assertions = vec!["one", "two", "three"];
+        assert_eq!(program.request(), Ok(200), "{grant:?}");
+        program.world.challenge = "Bearer scope=\"new\"".to_owned();
+        program.world.end_tokens();
+        for url in [TOKEN, "https://idp.test/token"] {
+            program.world.answer_next(url, Answer::error(400, "invalid_scope"));
+        }
+        assert!(program.request().unwrap_err().ends_with("invalid_scope"), "{grant:?}");
+        program.world.queued.clear();
+        assert_eq!(program.request(), Ok(200), "{grant:?}");
+        let asked = program.world.asked.iter().filter_map(|asked| asked.form("scope"));
+        assert_eq!(asked.collect::<Vec<_>>(), ["old", "old new", "new"], "{grant:?}");
+        assert_eq!(program.allocations, 0);
+    }
+}
