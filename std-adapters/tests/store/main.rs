@@ -3,6 +3,8 @@
 mod directory;
 mod memory;
 mod network;
+#[path = "../random/mod.rs"]
+mod random;
 mod records;
 mod seals;
 

@@ -10,6 +10,8 @@ use mcp_sansio_adapters::store::{
     MemoryStore, RecordError, Store as _, TaskCall, TaskInput, TaskOutcome, TaskRecord, TaskStore,
 };
 
+use crate::random::Random;
+
 /// A record with every member, as version 1 of the format was written, and sealed under
 /// `task/0123456789abcdef0123456789abcdef` with 32 bytes of 7. It stays as it is: when the format
 /// changes, a later version gets a file of its own, and this one must still be read.
@@ -160,21 +162,7 @@ fn id(number: u8) -> TaskId {
     TaskId::new([number; 16])
 }
 
-struct Random(u64);
-
 impl Random {
-    /// Marsaglia's xorshift.
-    fn next(&mut self) -> u64 {
-        for shift in [13, -7, 17] {
-            self.0 ^= if shift > 0 { self.0 << shift } else { self.0 >> -shift };
-        }
-        self.0
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() >> 16) as usize % end
-    }
-
     fn maybe<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
         (self.below(2) == 0).then(|| make(self))
     }

@@ -10,6 +10,7 @@ use mcp_sansio::{
     Outcome, RawJson, RequestHandle, RxBuffer, SendError, ServerConfig, ServerEvent,
     ServerFeatures, ServerState, Spare, Step, Tx, TxBuffer,
 };
+use mcp_sansio_tests::random::Random;
 
 use crate::world::{OfServer, Reply, at};
 
@@ -55,21 +56,15 @@ impl Way {
 }
 
 /// The choices of a run. Without a seed everything happens at once, in large pieces.
-struct Script(Option<u64>);
+struct Script(Option<Random>);
 
 impl Script {
     fn of(seed: u64) -> Self {
-        let mut script = Self(Some(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
-        (0..8).for_each(|_| _ = script.below(2));
-        script
+        Self(Some(Random::new(seed)))
     }
 
     fn below(&mut self, n: usize) -> usize {
-        let Some(state) = &mut self.0 else { return 0 };
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        (*state >> 33) as usize % n
+        self.0.as_mut().map_or(0, |random| random.below(n))
     }
 
     /// Returns `true` once in `n` times, without a seed always.

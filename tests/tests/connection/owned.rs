@@ -2,6 +2,7 @@
 //! DMA: the memory of a connection is not lent across steps, so each byte is copied once more.
 
 use mcp_sansio::{RequestHandle, ServerEvent, Step};
+use mcp_sansio_tests::random::Random;
 
 use crate::world::{OPEN, Reply, Serving, at, call, ping, pong, said, serving};
 
@@ -19,7 +20,7 @@ struct Kernel {
     inputs: Vec<Vec<u8>>,
     outputs: Vec<Vec<u8>>,
     in_flight: Vec<Operation>,
-    random: u32,
+    random: Random,
 }
 
 /// What has completed, and the buffer that comes back.
@@ -29,18 +30,13 @@ enum Completion {
 }
 
 impl Kernel {
-    fn random(&mut self, below: usize) -> usize {
-        self.random = self.random.wrapping_mul(1_103_515_245).wrapping_add(12_345);
-        (self.random >> 16) as usize % below.max(1)
-    }
-
     /// Completes one of the operations: a read of some bytes, or a write of some.
     fn complete(&mut self) -> Option<Completion> {
         if self.in_flight.is_empty() {
             return None;
         }
-        let at = self.random(self.in_flight.len());
-        let some = 1 + self.random(BUFFER);
+        let at = self.random.below(self.in_flight.len());
+        let some = 1 + self.random.below(BUFFER);
         Some(match self.in_flight.swap_remove(at) {
             Operation::Read { client, mut buffer } => {
                 let input = &mut self.inputs[client];
@@ -162,12 +158,12 @@ fn operations_own_their_buffers_while_other_steps_go_on() {
             inputs: (0..3).map(input).collect(),
             outputs: vec![Vec::new(); 3],
             in_flight: Vec::new(),
-            random: seed,
+            random: Random::new(seed),
         };
         for _ in 0..100_000 {
             for (number, client) in clients.iter_mut().enumerate() {
                 // A slow tool ends at any time, here between two completions.
-                if kernel.random(3) == 0 && !client.slow.is_empty() {
+                if kernel.random.below(3) == 0 && !client.slow.is_empty() {
                     let request = client.slow.remove(0);
                     client.session.answer(request, Reply::Text(long.clone())).ok().unwrap();
                 }

@@ -1,5 +1,6 @@
 //! Bytes that somebody has changed. The fuzz targets `stored` and `oauth` have the same bodies.
 
+use mcp_sansio_tests::random::Random;
 use mcp_sansio_tests::{oauth, stored};
 
 #[test]
@@ -14,13 +15,9 @@ fn auth_20_auth_28_auth_78_any_bytes_of_an_authorization_are_read_or_refused() {
 
 fn survives_any_bytes(survives: fn(&[u8])) {
     survives(b"");
-    let mut random = 1_u64;
-    let mut next = || {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (random >> 33) as u8
-    };
+    let mut random = Random::new(1);
     for round in 0..3_000 {
         let length = 3 * (1 + round % 5);
-        survives(&(0..length).map(|_| next()).collect::<Vec<_>>());
+        survives(&(0..length).map(|_| random.next() as u8).collect::<Vec<_>>());
     }
 }

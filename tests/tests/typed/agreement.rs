@@ -8,24 +8,13 @@
 
 use mcp_sansio::typed::{InputObject, OutputObject};
 use mcp_sansio::{Encode, RawJson, Revision, to_slice};
+use mcp_sansio_tests::random::Random;
 use serde_json::{Map, Value, json};
 
 use crate::zoo::*;
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        // xorshift64*
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % end
-    }
-
-    fn pick<'v>(&mut self, values: &'v [Value]) -> &'v Value {
-        &values[self.below(values.len())]
-    }
+fn pick<'v>(random: &mut Random, values: &'v [Value]) -> &'v Value {
+    &values[random.below(values.len())]
 }
 
 /// Makes a value that mostly fits the schema.
@@ -34,13 +23,13 @@ fn value(schema: &Value, random: &mut Random) -> Value {
         return any(random);
     }
     if let Some(variants) = schema.get("oneOf").and_then(Value::as_array) {
-        return value(random.pick(variants), random);
+        return value(pick(random, variants), random);
     }
     if let Some(only) = schema.get("const") {
         return only.clone();
     }
     if let Some(choices) = schema.get("enum").and_then(Value::as_array) {
-        return random.pick(choices).clone();
+        return pick(random, choices).clone();
     }
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         let required: Vec<&str> =
@@ -70,13 +59,12 @@ fn value(schema: &Value, random: &mut Random) -> Value {
                 numbers.extend([json!(bound), json!(bound - 1.0), json!(bound + 1.0)]);
                 numbers.extend([json!(bound - 0.125), json!(bound as i64)]);
             }
-            random.pick(&numbers).clone()
+            pick(random, &numbers).clone()
         }
         Some("string") => {
             let lengths = [0, 1, 2, 2, 3, 8, 8, 9, 19, 20, 20, 21];
             let alphabet = ['a', '"', '\\', '\n', '\u{e9}', '\u{20ac}', '\u{1f600}'];
-            let letter = alphabet[random.below(alphabet.len())];
-            json!(letter.to_string().repeat(lengths[random.below(lengths.len())]))
+            json!(random.pick(&alphabet).to_string().repeat(random.pick(&lengths)))
         }
         Some("array") => {
             let count = random.below(5);
@@ -99,7 +87,7 @@ fn any(random: &mut Random) -> Value {
         json!({}),
         json!({"kind": "line", "x": 1}),
     ];
-    random.pick(&values).clone()
+    pick(random, &values).clone()
 }
 
 fn compare<T: for<'a> Accepts<'a>>(seed: u64) {
@@ -108,7 +96,7 @@ fn compare<T: for<'a> Accepts<'a>>(seed: u64) {
     let schema = serde_json::from_str(T::output_schema()).unwrap();
     let outputs = jsonschema::draft202012::new(&schema).unwrap();
     let rounds = std::env::var("ORACLE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(5000);
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut accepted = 0;
     for _ in 0..rounds {
         let value = value(&schema, &mut random);

@@ -1,37 +1,9 @@
 //! Random inputs from a seed: the same on every machine, more of them with `ORACLE_ROUNDS`.
 
+pub(crate) use mcp_sansio_tests::random::Random;
 use serde_json::{Map, Number, Value};
 
 use super::corpus;
-
-/// xorshift64*.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// Returns a number less than `n`.
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 33) as usize % n.max(1)
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-
-    pub(crate) fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-}
 
 /// Number of random inputs of a test.
 pub(crate) fn rounds() -> u64 {
