@@ -27,13 +27,11 @@ pub struct Person {
 
 impl Person {
     /// Creates a person who was not asked yet.
-    #[must_use]
     pub fn new(command: &[String]) -> Self {
         Self { command: command.into(), asked: Arc::default() }
     }
 
     /// Returns the number of pages that the person was shown.
-    #[must_use]
     pub fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
     }
@@ -55,9 +53,6 @@ impl Browser for Person {
 }
 
 /// Calls a tool on a connection of its own, and returns its text; `None` without such a tool.
-///
-/// # Errors
-/// Those of the connection and of the call.
 pub fn call(
     transport: HttpTransport,
     era: Option<Era>,

@@ -115,7 +115,6 @@ fn call(id: &Value, params: &Value, heard: &[Value]) {
     }
 }
 
-/// Reads the next line.
 fn hear() -> Option<String> {
     let mut line = String::new();
     let read = stdin().read_line(&mut line).ok()?;

@@ -74,7 +74,6 @@ fn tokio() -> io::Result<()> {
     ended
 }
 
-/// Runs a tool.
 fn run(tool: &str) -> String {
     match tool {
         "noise" => {

@@ -32,44 +32,16 @@ use mcp_sansio::Era;
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{OAuth, OAuthClient, OAuthGrant};
 use mcp_sansio_adapters::store::DirectoryStore;
-use mcp_sansio_oauth::{Ed25519, Es256, SignError, Signer, TokenEndpointAuth, UrlRules};
+use mcp_sansio_oauth::{Ed25519, Es256, Signer, TokenEndpointAuth, UrlRules};
 use mcp_sansio_tests::login::{Person, call};
 
-#[derive(Clone)]
-enum Key {
-    Es256(Es256<'static>),
-    Ed25519(Ed25519<'static>),
-}
-
-impl Key {
-    fn read(path: &str) -> Result<Self, Box<dyn Error>> {
-        let pem = fs::read_to_string(path)?;
-        match Es256::from_pkcs8_pem(&pem) {
-            Ok(key) => Ok(Self::Es256(key)),
-            Err(_) => Ok(Self::Ed25519(Ed25519::from_pkcs8_pem(&pem)?)),
-        }
-    }
-
-    fn signer(&self) -> &dyn Signer {
-        match self {
-            Self::Es256(key) => key,
-            Self::Ed25519(key) => key,
-        }
-    }
-}
-
-impl Signer for Key {
-    fn alg(&self) -> &str {
-        self.signer().alg()
-    }
-
-    fn sign(&self, message: &[&[u8]], out: &mut [u8]) -> Result<usize, SignError> {
-        self.signer().sign(message, out)
-    }
-
-    fn jwk(&self, put: &mut dyn FnMut(&str, &str)) {
-        self.signer().jwk(put);
-    }
+/// Reads a key, ES256 or EdDSA.
+fn key(path: &str) -> Result<Arc<dyn Signer + Send + Sync>, Box<dyn Error>> {
+    let pem = fs::read_to_string(path)?;
+    Ok(match Es256::from_pkcs8_pem(&pem) {
+        Ok(key) => Arc::new(key),
+        Err(_) => Arc::new(Ed25519::from_pkcs8_pem(&pem)?),
+    })
 }
 
 fn method(name: &str) -> Option<TokenEndpointAuth> {
@@ -108,16 +80,14 @@ fn run() -> Result<String, Box<dyn Error>> {
             "--client" => client = Some(OAuthClient::new(value)),
             "--issuer" => client.as_mut().ok_or_else(none)?.issuer = Some(value),
             "--secret" => client.as_mut().ok_or_else(none)?.secret = Some(value),
-            "--key" => {
-                client.as_mut().ok_or_else(none)?.key = Some(Arc::new(Key::read(&value)?));
-            }
+            "--key" => client.as_mut().ok_or_else(none)?.key = Some(key(&value)?),
             "--method" => {
                 let method = method(&value).ok_or("no such method")?;
                 client.as_mut().ok_or_else(none)?.method = Some(method);
             }
             "--document" => oauth.metadata_document = Some(value),
-            "--document-key" => oauth.document_key = Some(Arc::new(Key::read(&value)?)),
-            "--dpop" => oauth.dpop = Some(Arc::new(Key::read(&value)?)),
+            "--document-key" => oauth.document_key = Some(key(&value)?),
+            "--dpop" => oauth.dpop = Some(key(&value)?),
             "--enterprise" => {
                 let (token_endpoint, issuer) = (format!("{value}/token"), value);
                 let client = client.clone().ok_or_else(none)?;

@@ -1,5 +1,6 @@
 //! Tools, resources, prompts, completion, and requests of servers.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use mcp_sansio::types::{
@@ -11,7 +12,6 @@ use mcp_sansio_adapters::blocking::client::Error;
 use serde_json::{Value, json};
 
 use super::Feature;
-use super::data::{OFFER, each};
 use super::session::{Session, Wrong, value, want};
 
 pub(crate) const ALL: [Feature; 30] = [
@@ -201,3 +201,18 @@ fn listed<'r>(items: impl Iterator<Item = RawJson<'r>>, member: &str) -> Vec<Str
 }
 
 const TEXT: &str = "zażółć 🦀 \u{2028} \" \\";
+
+/// What all reference servers share.
+static OFFER: LazyLock<Value> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../../interop/servers/offer.json"))
+        .expect("the offer is JSON")
+});
+
+/// Returns one member of each entry.
+fn each(list: &Value, member: &str) -> Vec<String> {
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .map(|entry| entry[member].as_str().unwrap_or("").to_owned())
+        .collect()
+}

@@ -5,12 +5,12 @@
 //! offers. Exits with 1 on any failure.
 
 mod changes;
-mod data;
 mod features;
 mod http;
 mod session;
 mod tasks;
 
+use std::fmt::Display;
 use std::process::{Command, ExitCode};
 
 use mcp_sansio::{Era, Revision, Revisions};
@@ -54,18 +54,18 @@ fn hold_tasks(server: &str, command: &[String]) -> ExitCode {
     let mut report = Report::new(server, command);
     let open = || Session::open(command, Revisions::only(revision), None);
     for (name, run) in &tasks::ALL {
-        report.say(name, revision.as_str(), open().and_then(|mut session| run(&mut session)));
+        report.say(name, revision, open().and_then(|mut session| run(&mut session)));
     }
     let is_found = revision.is_modern() && report.transport == Transport::Http;
     let later = || tasks::resumed_later(&mut open()?, open()?, is_found);
-    report.say("resumed_later", revision.as_str(), later());
+    report.say("resumed_later", revision, later());
     report.code()
 }
 
 /// One process serves all features, unless a feature needs a new one or has broken it.
 fn hold(report: &mut Report, offered: &Value, command: &[String], revision: Revision) {
     if let Some(reason) = offered.as_str() {
-        return report.not_offered("everything", revision.as_str(), reason);
+        return report.not_offered("everything", revision, reason);
     }
     let mut session = None;
     let of_transport: &[Feature] =
@@ -85,7 +85,7 @@ fn hold(report: &mut Report, offered: &Value, command: &[String], revision: Revi
         };
         report.say(
             name,
-            revision.as_str(),
+            revision,
             outcome.and_then(|mut open| {
                 run(&mut open)?;
                 session = Some(open);
@@ -95,7 +95,7 @@ fn hold(report: &mut Report, offered: &Value, command: &[String], revision: Revi
     }
     if report.transport == Transport::Stdio && report.is_offered(offered, "ends_at_eof", revision) {
         let fresh = Session::open(command, Revisions::only(revision), None);
-        report.say("ends_at_eof", revision.as_str(), fresh.and_then(changes::ends_at_eof));
+        report.say("ends_at_eof", revision, fresh.and_then(changes::ends_at_eof));
     }
 }
 
@@ -123,7 +123,6 @@ fn found_by_itself(report: &mut Report, offered: &Value, command: &[String]) {
     report.say("finds_out", "all revisions", found);
 }
 
-/// The transport.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Transport {
     Stdio,
@@ -193,7 +192,7 @@ impl Report {
         if self.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
-    fn say(&mut self, feature: &str, revision: &str, outcome: Result<(), Wrong>) {
+    fn say(&mut self, feature: &str, revision: impl Display, outcome: Result<(), Wrong>) {
         match outcome {
             Ok(()) => println!("PASS our client, {} {revision}: {feature}", self.server),
             Err(Wrong(why)) => {
@@ -216,23 +215,23 @@ impl Report {
             Value::Bool(true) if revision < since => {
                 self.not_offered(
                     feature,
-                    revision.as_str(),
+                    revision,
                     &format!("not before {since}, so the client does not declare it"),
                 );
             }
             Value::Bool(true) => return true,
             Value::String(_) if feature == "silent_after_cancel" => {}
-            Value::String(reason) => self.not_offered(feature, revision.as_str(), reason),
+            Value::String(reason) => self.not_offered(feature, revision, reason),
             _ => self.say(
                 feature,
-                revision.as_str(),
+                revision,
                 Err(Wrong("the offers have no entry for it".to_owned())),
             ),
         }
         false
     }
 
-    fn not_offered(&self, feature: &str, revision: &str, reason: &str) {
+    fn not_offered(&self, feature: &str, revision: impl Display, reason: &str) {
         println!("N/A our client, {} {revision}: {feature} -- {reason}", self.server);
     }
 }

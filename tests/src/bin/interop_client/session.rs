@@ -1,18 +1,18 @@
 //! A connection to a reference server, with a record of all events.
 
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{ElicitParams, Implementation, InputRequest};
 use mcp_sansio::{
-    CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, Json, OwnedJson, RawJson,
-    Revision, Revisions,
+    CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Encode, Era, Json, OwnedJson,
+    RawJson, Revision, Revisions,
 };
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::blocking::client::{
-    BlockingHttpTransport, CallError, Client, Connector, Direction, Error, Handler, InputResponse,
-    OwnedInputRequest, Process,
+    BlockingHttpTransport, CallError, CallId, Client, Connector, Direction, Error, Handler,
+    InputResponse, OwnedInputRequest, Process,
 };
 use serde_json::{Value, json};
 
@@ -30,9 +30,9 @@ pub(crate) fn want<T: PartialEq + Debug>(seen: T, wanted: T) -> Result<(), Wrong
 
 pub(crate) struct Session {
     pub(crate) client: Client<'static>,
-    /// Whether the transport is HTTP.
+    /// The first word of the command, over HTTP the URL.
     pub(crate) url: String,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    recorder: Recorder,
     sent: Arc<Mutex<Vec<Value>>>,
 }
 
@@ -59,10 +59,10 @@ impl Session {
         // Leaked: a few dozen, in a process that ends soon.
         let config: &'static ClientConfig<'static> =
             Box::leak(Box::new(config.call_timeout(PATIENCE).probe_timeout(PATIENCE)));
-        let (seen, sent) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
+        let (recorder, sent) = (Recorder::default(), Arc::<Mutex<Vec<Value>>>::default());
         let lines = Arc::clone(&sent);
-        let handler = Recorder(Arc::clone(&seen));
-        let connector = Connector::new(config).era(era).handler(handler).trace(move |way, line| {
+        let connector = Connector::new(config).era(era).handler(recorder.clone());
+        let connector = connector.trace(move |way, line| {
             if way == Direction::Sent {
                 lines.lock().expect("no panic").extend(serde_json::from_slice::<Value>(line).ok());
             }
@@ -71,9 +71,9 @@ impl Session {
             [url] if url.starts_with("http://") => {
                 let http =
                     HttpTransport::new(url).map_err(|error| Wrong(format!("{url}: {error}")))?;
-                let notices = Arc::clone(&seen);
+                let notices = recorder.clone();
                 let http = http.on_diagnostic(move |notice| {
-                    notices.lock().expect("no panic").push(("notice", notice.to_string().into()))
+                    notices.saw("notice", notice.to_string().into());
                 });
                 connector.connect(BlockingHttpTransport::new(http))?
             }
@@ -83,42 +83,31 @@ impl Session {
                 connector.connect(process)?
             }
         };
-        Ok(Self { client, url: server.first().cloned().unwrap_or_default(), seen, sent })
+        Ok(Self { client, url: server.first().cloned().unwrap_or_default(), recorder, sent })
     }
 
     pub(crate) fn is_modern(&mut self) -> bool {
         self.client.era() == Some(Era::Modern)
     }
 
-    /// Returns the method of the first message sent.
     pub(crate) fn sent_first(&self) -> Option<String> {
-        self.sent
-            .lock()
-            .expect("no panic")
-            .first()
-            .and_then(|line| line["method"].as_str().map(str::to_owned))
+        let sent = self.sent.lock().expect("no panic");
+        sent.first().and_then(|line| line["method"].as_str().map(str::to_owned))
     }
 
     pub(crate) fn forget(&self) {
-        self.seen.lock().expect("no panic").clear();
+        self.recorder.seen().clear();
     }
 
-    /// Returns all events of a kind.
     pub(crate) fn all(&self, kind: &str) -> Vec<Value> {
-        self.seen
-            .lock()
-            .expect("no panic")
-            .iter()
-            .filter(|(seen, _)| *seen == kind)
-            .map(|(_, value)| value.clone())
-            .collect()
+        let seen = self.recorder.seen();
+        seen.iter().filter(|(seen, _)| *seen == kind).map(|(_, value)| value.clone()).collect()
     }
 
-    /// Waits for the first event of a kind.
     pub(crate) fn take(&mut self, kind: &str) -> Result<Value, Wrong> {
         let until = Instant::now() + PATIENCE;
         loop {
-            let mut seen = self.seen.lock().expect("no panic");
+            let mut seen = self.recorder.seen();
             if let Some(at) = seen.iter().position(|(seen, _)| *seen == kind) {
                 return Ok(seen.remove(at).1);
             }
@@ -150,7 +139,6 @@ impl Session {
         Ok(blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n"))
     }
 
-    /// Sends a request that must fail with this code.
     pub(crate) fn refused(&mut self, code: i64, method: &str, params: Value) -> Result<(), Wrong> {
         match self.request(method, params) {
             Err(Error::Call { error: CallError::Server(fault), .. }) => want(fault.code, code),
@@ -166,11 +154,16 @@ pub(crate) fn value(raw: RawJson<'_>) -> Value {
     serde_json::from_str(raw.as_str()).expect("the core has validated the JSON")
 }
 
+#[derive(Clone, Default)]
 struct Recorder(Arc<Mutex<Vec<Seen>>>);
 
 impl Recorder {
+    fn seen(&self) -> MutexGuard<'_, Vec<Seen>> {
+        self.0.lock().expect("no panic")
+    }
+
     fn saw(&self, kind: &'static str, what: Value) {
-        self.0.lock().expect("no panic").push((kind, what));
+        self.seen().push((kind, what));
     }
 }
 
@@ -192,11 +185,7 @@ impl Handler for Recorder {
         }))
     }
 
-    fn on_event(
-        &mut self,
-        about: Option<mcp_sansio_adapters::blocking::client::CallId>,
-        event: &ClientEvent<'_>,
-    ) {
+    fn on_event(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
         match event {
             ClientEvent::Progress { params, .. } => {
                 self.saw("progress", json!([about.is_some(), value(*params)]))
@@ -225,7 +214,7 @@ impl Handler for Recorder {
 }
 
 /// Returns what is written of `value` for the newest revision.
-pub(crate) fn value_of(value: &impl mcp_sansio::Encode) -> Value {
+pub(crate) fn value_of(value: &impl Encode) -> Value {
     OwnedJson::new(value, Revision::LATEST)
         .map_or(Value::Null, |json| json.to().unwrap_or_default())
 }
