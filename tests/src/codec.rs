@@ -1,5 +1,7 @@
 //! Records of how HTTP/1.1 and event streams are read, to compare two readings.
 
+use std::io::Read as _;
+
 use mcp_sansio::http::server::HostPolicy;
 use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::types::Implementation;
@@ -16,18 +18,14 @@ use crate::frames::record;
 pub struct Message {
     /// The first line without the version, and the rest of the parsed head.
     pub head: String,
-    /// The header fields, in order.
     pub fields: Vec<(String, Vec<u8>)>,
-    /// The body received so far.
     pub body: Vec<u8>,
-    /// Whether the body has ended.
     pub complete: bool,
 }
 
 /// The messages read from a connection.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Read {
-    /// The messages.
     pub messages: Vec<Message>,
     /// The error that stopped reading.
     pub error: Option<MessageError>,
@@ -73,14 +71,10 @@ impl Read {
         message.complete
     }
 
-    /// Returns the complete messages only.
-    #[must_use]
     pub fn complete(&self) -> Vec<&Message> {
         self.messages.iter().filter(|message| message.complete).collect()
     }
 
-    /// Returns the status of the error.
-    #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.error.map(MessageError::status)
     }
@@ -297,9 +291,13 @@ pub fn events_survive(data: &[u8]) {
 }
 
 /// Returns the events (`None`: too long) and the last id.
-type Events = (Vec<Option<(EventKind, Vec<u8>)>>, Option<String>);
+pub(crate) type Events = (Vec<Option<(EventKind, Vec<u8>)>>, Option<String>);
 
-fn events<S: Storage>(mut reader: EventReader<S>, mut bytes: &[u8], sizes: &[usize]) -> Events {
+pub(crate) fn events<S: Storage>(
+    mut reader: EventReader<S>,
+    mut bytes: &[u8],
+    sizes: &[usize],
+) -> Events {
     let (mut events, mut sizes) = (Vec::new(), sizes.iter().cycle());
     while !bytes.is_empty() {
         let n = fill(reader.spare(), &mut bytes, &mut sizes);
@@ -332,9 +330,6 @@ fn fill<'s>(
     sizes: &mut impl Iterator<Item = &'s usize>,
 ) -> usize {
     assert!(!spare.is_empty(), "the reader needs input, but has no room");
-    let n = sizes.next().copied().unwrap_or(1).min(spare.len()).min(rest.len());
-    let (now, later) = rest.split_at(n);
-    spare[..n].copy_from_slice(now);
-    *rest = later;
-    n
+    let size = sizes.next().copied().unwrap_or(1);
+    rest.take(size as u64).read(spare).expect("a slice is read")
 }

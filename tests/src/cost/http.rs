@@ -11,10 +11,11 @@ use mcp_sansio::http::sse::EventReader;
 use mcp_sansio_http1::{RequestReader, ResponseReader};
 
 use super::{Table, Work, join};
-use crate::codec::{requests, responses};
+use crate::codec::{events, requests, responses};
 
 const ALL: &[usize] = &[usize::MAX];
 const SINGLY: &[usize] = &[1];
+const BY_64: &[usize] = &[64];
 
 pub(super) const CASES: &Table = &[
     ("request: bytes of a field, one by one", |n| {
@@ -61,19 +62,21 @@ pub(super) const CASES: &Table = &[
     ("response: a body up to the end", |n| {
         response(format!("HTTP/1.1 200 OK\r\n\r\n{}", "a".repeat(10 * n)), SINGLY)
     }),
-    ("events: lines of data", |n| events(format!("{}\n", "data: x\n".repeat(n)), usize::MAX)),
+    ("events: lines of data", |n| event_stream(format!("{}\n", "data: x\n".repeat(n)), ALL)),
     ("events: lines of data, one byte at a time", |n| {
-        events(format!("{}\n", "data: x\n".repeat(n)), 1)
+        event_stream(format!("{}\n", "data: x\n".repeat(n)), SINGLY)
     }),
     ("events: bytes of a line, one by one", |n| {
-        events(format!("data: {}\n\n", "x".repeat(10 * n)), 1)
+        event_stream(format!("data: {}\n\n", "x".repeat(10 * n)), SINGLY)
     }),
-    ("events: comments", |n| events(":\n".repeat(10 * n), 64)),
-    ("events: empty lines", |n| events("\n".repeat(10 * n), 64)),
-    ("events: ids and times", |n| events("id: 1\nretry: 5\nevent: x\nother\n".repeat(n), 64)),
-    ("events: events", |n| events("data: x\n\n".repeat(n), 64)),
+    ("events: comments", |n| event_stream(":\n".repeat(10 * n), BY_64)),
+    ("events: empty lines", |n| event_stream("\n".repeat(10 * n), BY_64)),
+    ("events: ids and times", |n| {
+        event_stream("id: 1\nretry: 5\nevent: x\nother\n".repeat(n), BY_64)
+    }),
+    ("events: events", |n| event_stream("data: x\n\n".repeat(n), BY_64)),
     ("events: an event longer than the buffer", |n| {
-        events(format!("data: {}\n\n", "x".repeat(70_000 + 10 * n)), 64)
+        event_stream(format!("data: {}\n\n", "x".repeat(70_000 + 10 * n)), BY_64)
     }),
     ("replay: an event", |n| {
         let event = format!("data: {}\n\n", "x".repeat(64 * n)).into_bytes();
@@ -150,24 +153,10 @@ fn response(text: String, sizes: &'static [usize]) -> Work {
     })
 }
 
-fn events(text: String, size: usize) -> Work {
+fn event_stream(text: String, sizes: &'static [usize]) -> Work {
     Work::new(text.len(), move || {
-        let mut reader = EventReader::with_limit(
-            Vec::new(),
-            if text.len() > 70_000 && size == 64 { 4096 } else { 1 << 30 },
-        );
-        let mut rest = text.as_bytes();
-        while !rest.is_empty() {
-            let spare = reader.spare();
-            let n = size.min(spare.len()).min(rest.len());
-            spare[..n].copy_from_slice(&rest[..n]);
-            reader.commit(n);
-            rest = &rest[n..];
-            while let Some(event) = reader.next_event() {
-                black_box(event);
-            }
-        }
-        black_box((reader.last_event_id().is_some(), reader.retry()));
+        let limit = if text.len() > 70_000 && sizes == BY_64 { 4096 } else { 1 << 30 };
+        black_box(events(EventReader::with_limit(Vec::new(), limit), text.as_bytes(), sizes));
     })
 }
 

@@ -27,14 +27,12 @@ impl Work {
 
 /// A collection that a peer can fill.
 pub struct Case {
-    /// Name of the case.
     pub name: &'static str,
     /// Prepares the work with `n` parts.
     pub prepare: fn(usize) -> Work,
 }
 
 /// All cases, by the role that fills the collection.
-#[must_use]
 pub fn cases() -> Vec<Case> {
     let all = sessions::CASES
         .iter()

@@ -1,15 +1,17 @@
 //! Messages to a server and to a client.
 
 use std::hint::black_box;
+use std::io::Read as _;
 
 use mcp_sansio::types::{CallToolResult, Implementation, InputResponses, ListToolsResult};
 use mcp_sansio::{
     CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Frame, Instant,
-    Messages, OwnedRequest, RawJson, Request, Revisions, RpcError, RxBuffer, SendError, Server,
-    ServerConfig, ServerEvent, ServerFeatures, Tx, TxBuffer,
+    Messages, OwnedRequest, RawJson, Request, Revisions, RpcError, RxBuffer, Server, ServerConfig,
+    ServerEvent, ServerFeatures,
 };
 
 use super::{Table, Work, join};
+use crate::line::Line;
 use crate::memory::{new_client, new_server};
 
 pub(super) const CASES: &Table = &[
@@ -242,13 +244,12 @@ fn result(members: &str) -> String {
 /// A server with an open session of 2025-03-26 (batches), and its output.
 struct Hearing {
     server: Server<'static>,
-    tx: TxBuffer<Vec<u8>>,
+    line: Line,
 }
 
 impl Hearing {
     fn new(first: &str) -> Self {
-        let mut hearing =
-            Self { server: new_server::<8, 8>(&SERVER), tx: TxBuffer::new(vec![0; 4096]) };
+        let mut hearing = Self { server: new_server::<8, 8>(&SERVER), line: Line::new(4096) };
         if !first.contains("initialize") {
             let mut messages = Messages::new(Frame::Complete(OPEN.as_bytes()));
             while hearing.step(&mut messages) {}
@@ -258,28 +259,16 @@ impl Hearing {
 
     /// Takes one event and uses it as an application would.
     fn step(&mut self, messages: &mut Messages<'_>) -> bool {
-        let Self { server, tx } = self;
-        let event = through(tx, |tx| server.next_event(NOW, messages, tx));
+        let Self { server, line } = self;
+        let event = line.send(|tx| server.next_event(NOW, messages, tx)).unwrap();
         let Some(event) = event else { return false };
         if let ServerEvent::Request(request) = &event {
             look(request);
-            through(tx, |tx| server.respond_error(request.handle, &RpcError::internal("no"), tx));
+            let error = RpcError::internal("no");
+            line.send(|tx| server.respond_error(request.handle, &error, tx)).unwrap();
         }
         black_box(&event);
         true
-    }
-}
-
-/// Repeats a call until it has room.
-fn through<R>(
-    tx: &mut TxBuffer<Vec<u8>>,
-    mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
-) -> R {
-    loop {
-        match call(tx) {
-            Ok(result) => return result,
-            Err(_) => tx.advance(usize::MAX),
-        }
     }
 }
 
@@ -339,11 +328,8 @@ fn filled(line: &str) -> RxBuffer<Vec<u8>> {
     let mut rx = RxBuffer::with_limit(Vec::new(), usize::MAX);
     let mut rest = line.as_bytes();
     while !rest.is_empty() {
-        let spare = rx.spare();
-        let n = spare.len().min(rest.len());
-        spare[..n].copy_from_slice(&rest[..n]);
+        let n = rest.read(rx.spare()).unwrap();
         rx.commit(n);
-        rest = &rest[n..];
     }
     rx
 }
@@ -378,7 +364,7 @@ fn server_bytes_singly(text: &str) -> Work {
 /// A client that has opened a session, and its output.
 struct Asking {
     client: Client<'static>,
-    tx: TxBuffer<Vec<u8>>,
+    line: Line,
     /// Responses to the largest allowed number of input requests.
     answers: String,
 }
@@ -390,9 +376,8 @@ static LEGACY: ClientConfig =
 impl Asking {
     fn new(config: &'static ClientConfig<'static>, answers: usize) -> Self {
         let answers = format!("{{{}}}", join(answers, |at| format!(r#""k{at}":{{}}"#)));
-        let mut asking =
-            Self { client: new_client::<8>(config), tx: TxBuffer::new(vec![0; 4096]), answers };
-        asking.client.connect(NOW, &mut asking.tx).unwrap();
+        let mut asking = Self { client: new_client::<8>(config), line: Line::new(4096), answers };
+        asking.client.connect(NOW, &mut asking.line.tx).unwrap();
         asking
     }
 
@@ -406,16 +391,14 @@ impl Asking {
         let mut messages = Messages::new(Frame::Complete(answer.as_bytes()));
         while asking.step(&mut messages) {}
         let call = RawJson::from_static(r#"{"name":"a"}"#);
-        asking
-            .client
-            .request(NOW, "tools/call", &call, CallOptions::new(), &mut asking.tx)
-            .unwrap();
+        let (options, tx) = (CallOptions::new(), &mut asking.line.tx);
+        asking.client.request(NOW, "tools/call", &call, options, tx).unwrap();
         asking
     }
 
     fn step(&mut self, messages: &mut Messages<'_>) -> bool {
-        let Self { client, tx, .. } = self;
-        let event = through(tx, |tx| client.next_event(NOW, messages, tx));
+        let Self { client, line, .. } = self;
+        let event = line.send(|tx| client.next_event(NOW, messages, tx)).unwrap();
         let Some(event) = event else { return false };
         match &event {
             ClientEvent::CallFinished { outcome: CallOutcome::Result(result), .. } => {
@@ -437,7 +420,7 @@ impl Asking {
             }
             ClientEvent::Request(request) => {
                 let error = RpcError::internal("no");
-                through(tx, |tx| client.respond_error(request.handle, &error, tx));
+                line.send(|tx| client.respond_error(request.handle, &error, tx)).unwrap();
             }
             ClientEvent::Connected(opened) => {
                 black_box((
