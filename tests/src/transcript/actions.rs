@@ -36,7 +36,6 @@ use super::setup::{client_capabilities, json, level, millis};
 use super::wire::probed;
 
 impl Player<'_> {
-    /// Performs an action; returns the outcome.
     pub(super) fn acts(&mut self, text: &str) -> Result<String, String> {
         let (subject, rest) = split(text);
         if subject.starts_with('#') {

@@ -5,18 +5,14 @@ use mcp_sansio::{Catalog, Entry, RawJson, entries};
 
 const SCHEMA: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 
-/// Three tools.
 static TOOLS: &[Entry<'static>] = entries![
     Tool::new("a", SCHEMA),
     Tool::new("b", SCHEMA).description("The second"),
     Tool::new("c", SCHEMA),
 ];
-/// Two resources.
 static RESOURCES: &[Entry<'static>] =
     entries![Resource::new("file:///a", "a"), Resource::new("file:///b", "b")];
-/// One template.
 static TEMPLATES: &[Entry<'static>] = entries![ResourceTemplate::new("row://{table}/{id}", "row")];
-/// Two prompts, the second with arguments.
 static PROMPTS: &[Entry<'static>] =
     entries![Prompt::new("p"), Prompt::new("q").arguments(&ARGUMENTS)];
 const ARGUMENTS: [PromptArgument<'static>; 2] =

@@ -1,5 +1,7 @@
 //! The input of a transcript, through a connection: it must send what the machine alone sends.
 
+use std::io::Read as _;
+
 use mcp_sansio::{
     Connection, Instant, RawJson, RxBuffer, SendError, ServerConfig, ServerEvent, ServerState,
     Step, TxBuffer,
@@ -10,25 +12,21 @@ use super::setup::Setup;
 use super::wire::{PATIENCE, WAYS, Way};
 
 type State = ServerState<8, 8>;
+/// What arrives, and when, in milliseconds.
+type Input = Vec<(u64, Vec<u8>)>;
 
 /// Plays the input of a server's transcript and its times in all ways. Each request is responded to
 /// at once. Returns the number of bytes sent; 0 for the transcript of a client.
-///
-/// # Errors
-/// The first way that sends something else than the machine alone.
 pub fn play_through_connection(transcript: &Transcript) -> Result<usize, String> {
-    if transcript.is_of_a_client() {
+    let input = input(transcript)?;
+    if input.is_empty() {
         return Ok(0);
     }
     let setup = Setup::read(transcript)?;
-    let (config, mut steps) = (setup.config(), Vec::new());
-    if let Some(open) = setup.opening() {
-        steps.push(Kind::Input(open.into_bytes()));
-    }
-    steps.extend(transcript.steps.iter().map(|step| step.kind.clone()));
-    let alone = alone(&config, setup.rx, &steps);
+    let config = setup.config();
+    let alone = alone(&config, setup.rx, &input);
     for way in WAYS {
-        let sent = connected(&config, setup.rx, &steps, way);
+        let sent = connected(&config, setup.rx, &input, way);
         if sent != alone {
             let (sent, alone) = (String::from_utf8_lossy(&sent), String::from_utf8_lossy(&alone));
             return Err(format!("{}: {way} sends\n{sent}\nnot\n{alone}", transcript.name));
@@ -37,12 +35,9 @@ pub fn play_through_connection(transcript: &Transcript) -> Result<usize, String>
     Ok(alone.len())
 }
 
-/// Returns what the peer of a server sends in a transcript, and when, in milliseconds; nothing for
-/// the transcript of a client.
-///
-/// # Errors
-/// The transcript has an unknown option.
-pub fn input(transcript: &Transcript) -> Result<Vec<(u64, Vec<u8>)>, String> {
+/// Returns what the peer of a server sends in a transcript, and when; nothing for the transcript of
+/// a client.
+pub fn input(transcript: &Transcript) -> Result<Input, String> {
     if transcript.is_of_a_client() {
         return Ok(Vec::new());
     }
@@ -62,58 +57,39 @@ pub fn input(transcript: &Transcript) -> Result<Vec<(u64, Vec<u8>)>, String> {
 }
 
 /// Returns the output of the machine, which has room for all of it.
-fn alone(config: &ServerConfig<'_>, rx: usize, steps: &[Kind]) -> Vec<u8> {
+fn alone(config: &ServerConfig<'_>, rx: usize, input: &Input) -> Vec<u8> {
     let (mut state, mut rx) = (State::new(), RxBuffer::new(vec![0; rx]));
     let mut server = state.server(config);
     let mut tx = TxBuffer::with_limit(Vec::new(), 1 << 24);
-    let mut now = Instant::from_millis(0);
-    for step in steps {
-        match step {
-            Kind::Input(bytes) => {
-                let mut rest = &bytes[..];
-                while !rest.is_empty() {
-                    let spare = rx.spare();
-                    let n = rest.len().min(spare.len());
-                    spare[..n].copy_from_slice(&rest[..n]);
-                    rx.commit(n);
-                    rest = &rest[n..];
-                    while let Some(mut messages) = rx.next_messages() {
-                        while let Some(event) =
-                            server.next_event(now, &mut messages, &mut tx).expect("room")
-                        {
-                            if let ServerEvent::Request(request) = event {
-                                let handle = request.handle;
-                                server.respond_raw(handle, RawJson::EMPTY, &mut tx).expect("room");
-                            }
-                        }
+    for (ms, bytes) in input {
+        let (now, mut rest) = (Instant::from_millis(*ms), &bytes[..]);
+        while !rest.is_empty() {
+            let n = rest.read(rx.spare()).expect("a slice is read");
+            rx.commit(n);
+            while let Some(mut messages) = rx.next_messages() {
+                while let Some(event) =
+                    server.next_event(now, &mut messages, &mut tx).expect("room")
+                {
+                    if let ServerEvent::Request(request) = event {
+                        let handle = request.handle;
+                        server.respond_raw(handle, RawJson::EMPTY, &mut tx).expect("room");
                     }
                 }
             }
-            Kind::Clock(ms) => {
-                now = Instant::from_millis(*ms);
-                while server.handle_timeout(now, &mut tx).expect("room").is_some() {}
-            }
-            _ => {}
         }
+        while server.handle_timeout(now, &mut tx).expect("room").is_some() {}
     }
     tx.pending().to_vec()
 }
 
 /// Returns the output of a connection.
-fn connected(config: &ServerConfig<'_>, rx: usize, steps: &[Kind], way: &Way) -> Vec<u8> {
+fn connected(config: &ServerConfig<'_>, rx: usize, input: &Input, way: &Way) -> Vec<u8> {
     let rx = RxBuffer::new(vec![0; rx]);
     let mut connection: Connection<'_, _, _, _> =
         Connection::new(config, State::new(), rx, way.buffer());
-    let (mut now, mut sent) = (Instant::from_millis(0), Vec::new());
-    for step in steps {
-        let mut rest = match step {
-            Kind::Input(bytes) => &bytes[..],
-            Kind::Clock(ms) => {
-                now = Instant::from_millis(*ms);
-                &[]
-            }
-            _ => continue,
-        };
+    let mut sent = Vec::new();
+    for (ms, bytes) in input {
+        let (now, mut rest) = (Instant::from_millis(*ms), &bytes[..]);
         for round in 0.. {
             assert!(round < PATIENCE, "the connection does not come to rest");
             match connection.next(now) {
@@ -129,10 +105,9 @@ fn connected(config: &ServerConfig<'_>, rx: usize, steps: &[Kind], way: &Way) ->
                 }
                 Step::Event(..) | Step::Again => {}
                 Step::Io { write, mut read, .. } => {
-                    let got = rest.len().min(read.spare().len()).min(way.piece);
-                    read.spare()[..got].copy_from_slice(&rest[..got]);
+                    let piece = rest.by_ref().take(way.piece as u64).read(read.spare());
+                    let got = piece.expect("a slice is read");
                     read.commit(got);
-                    rest = &rest[got..];
                     let n = write.len().min(way.drain);
                     sent.extend_from_slice(&write[..n]);
                     connection.wrote(n);

@@ -15,7 +15,7 @@
 
 use std::fmt::Debug;
 
-use mcp_sansio::{CallOutcome, Method, PeerError, RawJson, RequestHandle, Revision, ServerEvent};
+use mcp_sansio::{CallOutcome, PeerError, RawJson, RequestHandle, Revision, ServerEvent};
 
 use super::claims::Event;
 use super::play::Player;
@@ -26,7 +26,7 @@ impl Player<'_> {
         match event {
             ServerEvent::Request(request) => {
                 let name = self.took(request.handle, request.revision);
-                let (code, method) = (code(request.revision), method_name(request.method));
+                let (code, method) = (code(request.revision), request.method);
                 Event::new(format!("{name} {code} {method}"))
                     .optional(request.wants_progress.then_some("progress"))
                     .detail(can(request.capabilities))
@@ -89,20 +89,4 @@ pub(super) fn peer_error(head: &str, error: &PeerError<'_>) -> Event {
 
 pub(super) fn can(set: impl Debug) -> String {
     format!("can {set:?}").replace(['{', '}', ','], "").trim().into()
-}
-
-fn method_name(method: Method<'_>) -> String {
-    let name = match method {
-        Method::ToolsList => "tools/list",
-        Method::ToolsCall => "tools/call",
-        Method::ResourcesList => "resources/list",
-        Method::ResourcesTemplatesList => "resources/templates/list",
-        Method::ResourcesRead => "resources/read",
-        Method::PromptsList => "prompts/list",
-        Method::PromptsGet => "prompts/get",
-        Method::CompletionComplete => "completion/complete",
-        Method::Other(name) => return name.to_string(),
-        other => return format!("{other:?}, which the server should have answered"),
-    };
-    name.into()
 }

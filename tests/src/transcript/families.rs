@@ -2,6 +2,8 @@
 //! Each member is played as if it were a file; a test in `tests/scripted/transcripts.rs` has the
 //! name of the family.
 
+use std::fmt::Display;
+
 /// Returns the names and texts of all members.
 pub(super) fn all() -> Vec<(String, String)> {
     let mut all = Vec::new();
@@ -42,8 +44,10 @@ fn named(folder: &str, family: &str, set: &str, text: String) -> (String, String
 }
 
 /// Replaces the names in a text by values.
-fn fill(text: &str, values: &[(&str, &str)]) -> String {
-    values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+fn fill(text: &str, values: &[(&str, &dyn Display)]) -> String {
+    let replace =
+        |text: String, (name, value): &(&str, &dyn Display)| text.replace(name, &value.to_string());
+    values.iter().fold(text.to_owned(), replace)
 }
 
 const REVISIONS: [(&str, &str); 5] = [
@@ -84,12 +88,7 @@ fn versions_offered(set: &str) -> String {
 > {"jsonrpc":"2.0","id":"p","result":{}}
 : close
 "#,
-            &[
-                ("$id", &id.to_string()),
-                ("$offered", offered),
-                ("$version", version),
-                ("$letter", letter),
-            ],
+            &[("$id", &id), ("$offered", &offered), ("$version", &version), ("$letter", &letter)],
         );
     }
     text + ": done\n"
@@ -104,7 +103,7 @@ fn newest_offered(set: &str) -> String {
             r#": connect
 > {"jsonrpc":"2.0","id":$id,"method":"initialize","params":{"protocolVersion":"$offered","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 "#,
-            &[("$id", &id.to_string()), ("$offered", newest_legacy(set).1)],
+            &[("$id", &id), ("$offered", &newest_legacy(set).1)],
         )
     };
     let mut text = format!("config: revisions {set}\n");
@@ -129,12 +128,7 @@ fn newest_offered(set: &str) -> String {
                 ": close\n: set era legacy\n",
             ]
             .join("\n"),
-            &[
-                ("$id", &id.to_string()),
-                ("$version", version),
-                ("$letter", letter),
-                ("$more", more),
-            ],
+            &[("$id", &id), ("$version", &version), ("$letter", &letter), ("$more", &more)],
         );
     }
     text + &connect(6)
@@ -170,7 +164,7 @@ fn capabilities_declared(set: &str, declared: &str, in_a: &str) -> String {
 ! initialize $letter
 : close
 "#,
-            &[("$version", version), ("$letter", letter), ("$declared", declared)],
+            &[("$version", version), ("$letter", letter), ("$declared", &declared)],
         );
     }
     let discover = r#"
@@ -178,7 +172,7 @@ fn capabilities_declared(set: &str, declared: &str, in_a: &str) -> String {
 > {"jsonrpc":"2.0","id":"d","result":{"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"capabilities":{$declared},"ttlMs":0,"cacheScope":"public","resultType":"complete"}}
 : done
 "#;
-    text + &fill(discover, &[("$declared", declared)])
+    text + &fill(discover, &[("$declared", &declared)])
 }
 
 /// Methods of what is declared are served and all others are unknown: in the newest legacy revision
@@ -250,12 +244,12 @@ fn only_methods(set: &str) -> String {
             text += &fill(
                 &format!("{request}\n{response}\n"),
                 &[
-                    ("$id", &id.to_string()),
-                    ("$method", method),
+                    ("$id", &id),
+                    ("$method", &method),
                     ("$params", &members.join(",")),
-                    ("$served", &served.to_string()),
-                    ("$letter", letter),
-                    ("$itself", by_itself),
+                    ("$served", &served),
+                    ("$letter", &letter),
+                    ("$itself", &by_itself),
                 ],
             );
         }
@@ -307,11 +301,11 @@ $subscribed
 ! listening #1
 "#,
         &[
-            ("$set", set),
-            ("$tools", when("tools.listChanged", r#""listChanged":true"#)),
+            ("$set", &set),
+            ("$tools", &when("tools.listChanged", r#""listChanged":true"#)),
             ("$resources", &resources),
-            ("$prompts", when("prompts.listChanged", r#""listChanged":true"#)),
-            ("$subscribed", subscribed),
+            ("$prompts", &when("prompts.listChanged", r#""listChanged":true"#)),
+            ("$subscribed", &subscribed),
             ("$granted", &granted),
         ],
     );
@@ -329,7 +323,7 @@ $subscribed
                 r#"> {"jsonrpc":"2.0","method":"notifications/$method","params":{$members}}
 > {"jsonrpc":"2.0","method":"notifications/$method","params":{$members$comma"_meta":{"io.modelcontextprotocol/subscriptionId":"L"}}}
 "#,
-                &[("$method", method), ("$members", members), ("$comma", comma)],
+                &[("$method", &method), ("$members", &members), ("$comma", &comma)],
             );
         }
     }
@@ -356,11 +350,7 @@ fn other_errors() -> String {
 > {"jsonrpc":"2.0","id":$next,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 : close
 "#,
-            &[
-                ("$id", &id.to_string()),
-                ("$code", &code.to_string()),
-                ("$next", &(id + 1).to_string()),
-            ],
+            &[("$id", &id), ("$code", &code), ("$next", &(id + 1))],
         )
     };
     (1..).step_by(2).zip(codes).map(refused).collect()

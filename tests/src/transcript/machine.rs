@@ -1,5 +1,7 @@
 //! The player of transcripts, for servers and clients.
 
+use std::io::Read as _;
+
 use mcp_sansio::{
     Call, Delivery, Instant, Messages, RequestHandle, Revision, RxBuffer, SendError, Tx,
 };
@@ -77,7 +79,7 @@ pub(super) trait Play {
     /// Performs an action of the application; returns the outcome.
     fn act(&mut self, text: &str) -> Result<String, String>;
     /// Notes a line that is about to arrive.
-    fn arrives(&mut self, message: &Value);
+    fn arrives(&mut self, _message: &Value) {}
     /// Returns the revision that a message was written for.
     fn revision_of(&self, message: &Value) -> Revision;
 
@@ -85,7 +87,6 @@ pub(super) trait Play {
         self.parts().1
     }
 
-    /// Repeats a call of the machine until it is through.
     fn send<R>(
         &mut self,
         mut call: impl FnMut(&mut Self::Machine, &mut Tx<'_>) -> Result<R, SendError>,
@@ -94,7 +95,6 @@ pub(super) trait Play {
         bench.wire.send(|tx| call(machine, tx))
     }
 
-    /// Responds to a request.
     fn respond(
         &mut self,
         request: RequestHandle,
@@ -168,14 +168,12 @@ pub(super) trait Play {
         let mut rest = bytes;
         while !rest.is_empty() {
             let bench = self.bench();
-            let spare = bench.rx.spare();
-            let n = rest.len().min(spare.len()).min(bench.way.piece);
+            let piece = rest.by_ref().take(bench.way.piece as u64).read(bench.rx.spare());
+            let n = piece.map_err(|error| error.to_string())?;
             if n == 0 {
                 return Err("the receive buffer has no room".into());
             }
-            spare[..n].copy_from_slice(&rest[..n]);
             probed(|| bench.rx.commit(n));
-            rest = &rest[n..];
             self.frames();
         }
         Ok(())

@@ -61,10 +61,6 @@ pub use parse::Transcript;
 pub use sent::{Corpus, Played, Sent, play_text};
 
 /// Returns all conversations, by path.
-///
-/// # Panics
-/// When a file cannot be read.
-#[must_use]
 pub fn all() -> Vec<Transcript> {
     let texts = texts().into_iter().chain(client_texts());
     texts
@@ -75,19 +71,11 @@ pub fn all() -> Vec<Transcript> {
 }
 
 /// Returns the names and texts of all conversations with a server, by path.
-///
-/// # Panics
-/// When a file cannot be read.
-#[must_use]
 pub fn texts() -> Vec<(String, String)> {
     read().into_iter().filter(|(name, _)| !is_of_a_client(name)).collect()
 }
 
 /// Returns the names and texts of all conversations with a client, by path.
-///
-/// # Panics
-/// When a file cannot be read.
-#[must_use]
 pub fn client_texts() -> Vec<(String, String)> {
     read().into_iter().filter(|(name, _)| is_of_a_client(name)).collect()
 }
@@ -114,10 +102,6 @@ fn read() -> Vec<(String, String)> {
 /// Returns the names and texts of the conversations in a file: one for each revision of `config:
 /// each`, whose name ends in the letter. They have the lines of the file, for the numbers in
 /// faults.
-///
-/// # Panics
-/// When a letter is not one of a revision.
-#[must_use]
 pub fn by_revision(name: &str, text: &str) -> Vec<(String, String)> {
     let Some(each) = text.lines().find(|line| line.starts_with(EACH)) else {
         return vec![(name.into(), text.into())];
@@ -154,9 +138,6 @@ const EACH: &str = "config: each ";
 
 /// Plays a transcript in all ways; returns the lines sent, each with the revision that it was
 /// written for.
-///
-/// # Errors
-/// The first difference between transcript and machine.
 pub fn play(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> {
     let mut first = None;
     for way in wire::WAYS {
@@ -175,9 +156,6 @@ pub fn play(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> 
 
 /// Plays a transcript through the output buffers that do not grow. `probe` makes each call of the
 /// machine.
-///
-/// # Errors
-/// The first difference between transcript and machine.
 pub fn play_probed(transcript: &Transcript, probe: fn(&mut dyn FnMut())) -> Result<(), String> {
     wire::PROBE.set(probe);
     let mut ways = wire::WAYS.iter().filter(|way| !way.grows());
@@ -185,9 +163,6 @@ pub fn play_probed(transcript: &Transcript, probe: fn(&mut dyn FnMut())) -> Resu
 }
 
 /// Plays a transcript in one way only.
-///
-/// # Errors
-/// The first difference between transcript and machine.
 pub fn play_once(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> {
     play_in(transcript, &wire::WAYS[0])
 }

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-/// A parsed transcript.
 #[derive(Clone, Debug)]
 pub struct Transcript {
-    /// Its path below `tests/transcripts`.
     pub name: String,
-    /// The `config:` lines.
     options: Vec<(usize, String)>,
     pub(super) steps: Vec<Step>,
 }
@@ -53,18 +50,11 @@ impl Transcript {
         Ok(())
     }
 
-    /// Reads a file's text.
-    ///
-    /// # Errors
-    /// The first invalid line.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         Self::read_with(name, text, BTreeMap::new())
     }
 
     /// Parses the transcript with this client information in each `${meta}` and in `initialize`.
-    ///
-    /// # Errors
-    /// The first invalid line.
     pub fn parse_for(name: &str, text: &str, client_info: &str) -> Result<Self, String> {
         let text = text.replace(CLIENT_INFO, client_info);
         Self::read_with(name, &text, BTreeMap::from([(CLIENT_INFO.into(), client_info.into())]))
@@ -116,12 +106,11 @@ impl Transcript {
         } else if let Some(time) = text.strip_prefix('@') {
             Kind::Clock(time.parse().map_err(|_| "no time in milliseconds")?)
         } else if let Some(action) = text.strip_prefix(": ") {
-            match action.rsplit_once(" => ") {
-                Some((action, outcome)) => {
-                    Kind::Action { text: action.into(), outcome: Some(outcome.into()) }
-                }
-                None => Kind::Action { text: action.into(), outcome: None },
-            }
+            let (text, outcome) = match action.rsplit_once(" => ") {
+                Some((text, outcome)) => (text, Some(outcome.into())),
+                None => (action, None),
+            };
+            Kind::Action { text: text.into(), outcome }
         } else {
             return Err("a line begins with one of `# `, `config: `, `< `, `<\\ `, `> `, `! `, `: ` and `@`".into());
         };

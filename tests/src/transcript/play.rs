@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::{Revision, Server, ServerConfig, ServerEvent, Target};
+use mcp_sansio::{Revision, Server, ServerEvent, Target};
 use serde_json::Value;
 
 use super::claims::Claims;
@@ -15,17 +15,25 @@ use crate::memory::new_server;
 /// Plays a transcript in one way; returns the lines sent.
 pub(super) fn play(transcript: &Transcript, way: &Way) -> Result<Vec<(Revision, String)>, String> {
     let setup = Setup::read(transcript)?;
-    match setup.size {
-        (1, 1) => Player::play(new_server::<1, 1>, transcript, &setup, way),
-        (2, 2) => Player::play(new_server::<2, 2>, transcript, &setup, way),
-        (4, 2) => Player::play(new_server::<4, 2>, transcript, &setup, way),
-        (8, 8) => Player::play(new_server::<8, 8>, transcript, &setup, way),
-        (100, 8) => Player::play(new_server::<100, 8>, transcript, &setup, way),
-        (n, s) => Err(format!("{}: size {n} {s} is not compiled in", transcript.name)),
-    }
+    let config = setup.config();
+    let server = match setup.size {
+        (1, 1) => new_server::<1, 1>(&config),
+        (2, 2) => new_server::<2, 2>(&config),
+        (4, 2) => new_server::<4, 2>(&config),
+        (8, 8) => new_server::<8, 8>(&config),
+        (n, s) => return Err(format!("{}: size {n} {s} is not compiled in", transcript.name)),
+    };
+    let mut player = Player {
+        server,
+        setup: &setup,
+        bench: Bench::new(way, setup.rx),
+        revisions: Vec::new(),
+        logging: None,
+        modern: BTreeMap::new(),
+    };
+    player.run(transcript)
 }
 
-/// A server and its application.
 pub(super) struct Player<'c> {
     pub(super) server: Server<'c>,
     pub(super) setup: &'c Setup<'c>,
@@ -119,25 +127,5 @@ impl<'c> Play for Player<'c> {
                 None => scope,
             },
         }
-    }
-}
-
-impl Player<'_> {
-    fn play(
-        new_server: for<'c> fn(&'c ServerConfig<'c>) -> Server<'c>,
-        transcript: &Transcript,
-        setup: &Setup<'_>,
-        way: &Way,
-    ) -> Result<Vec<(Revision, String)>, String> {
-        let config = setup.config();
-        let mut player = Player {
-            server: new_server(&config),
-            setup,
-            bench: Bench::new(way, setup.rx),
-            revisions: Vec::new(),
-            logging: None,
-            modern: BTreeMap::new(),
-        };
-        player.run(transcript)
     }
 }

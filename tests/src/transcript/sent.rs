@@ -8,33 +8,22 @@ use super::{Transcript, play_once};
 /// The transcripts of servers, or of clients, with what was sent in them.
 pub struct Corpus(pub Vec<Played>);
 
-/// A transcript that was played.
 pub struct Played {
-    /// Its name.
     pub name: String,
-    /// Its text.
     pub text: String,
-    /// The lines that were sent.
     pub sent: Vec<Sent>,
 }
 
-/// A line that was sent.
 #[derive(PartialEq, Debug)]
 pub struct Sent {
     /// What it was written for.
     pub revision: Revision,
-    /// Its text.
     pub line: String,
-    /// Its value.
     pub message: Value,
 }
 
 impl Corpus {
     /// Plays transcripts, of which these are the names and texts.
-    ///
-    /// # Panics
-    /// When one fails.
-    #[must_use]
     pub fn play(texts: Vec<(String, String)>) -> Self {
         let played = texts.into_iter().map(|(name, text)| {
             let sent = play_text(&name, &text);
@@ -43,12 +32,10 @@ impl Corpus {
         Self(played.collect())
     }
 
-    /// Returns all lines that were sent.
     pub fn lines(&self) -> impl Iterator<Item = &Sent> {
         self.0.iter().flat_map(|played| &played.sent)
     }
 
-    /// Returns the responses that were sent.
     pub fn answers(&self) -> impl Iterator<Item = &Sent> {
         self.lines().filter(|sent| sent.message.get("method").is_none())
     }
@@ -96,11 +83,6 @@ impl Corpus {
     }
 }
 
-/// Plays a text.
-///
-/// # Panics
-/// When it fails.
-#[must_use]
 pub fn play_text(name: &str, text: &str) -> Vec<Sent> {
     let sent = Transcript::parse(name, text).and_then(|transcript| play_once(&transcript));
     let parsed = |(revision, line): (Revision, String)| {

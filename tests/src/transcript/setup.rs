@@ -17,7 +17,7 @@ use super::parse::Transcript;
 /// | `revisions A B C D E`: the versions spoken | all |
 /// | `capabilities tools tools.listChanged ...`, or `none`, or `all` | `tools` |
 /// | `session D CAPABILITIES`: `initialize` and `initialized` have been exchanged; the client declared the capabilities | not yet |
-/// | `size N S`: requests in flight and subscribed URIs; 1 1, 2 2, 4 2, 8 8 or 100 8 | 8 8 |
+/// | `size N S`: requests in flight and subscribed URIs; 1 1, 2 2, 4 2 or 8 8 | 8 8 |
 /// | `rx BYTES`: the receive buffer | 4096 |
 /// | `request_timeout MS`, `call_timeout MS`, `ping_interval MS`, `ping_timeout MS`, `progress_interval MS` | never, 60000, never, 20000, 0 |
 /// | `instructions TEXT`, `experimental JSON`, `extensions JSON` | none |

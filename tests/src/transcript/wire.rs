@@ -5,6 +5,8 @@ use std::fmt;
 
 use mcp_sansio::{SendError, Tx, TxBuffer};
 
+use crate::line::Line;
+
 /// Sizes of reads and writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
@@ -36,7 +38,6 @@ impl Way {
         self.tx == 0
     }
 
-    /// Creates the output buffer.
     pub(super) fn buffer(&self) -> TxBuffer<Vec<u8>> {
         match self.tx {
             0 => TxBuffer::with_limit(Vec::new(), 1 << 20),
@@ -58,21 +59,19 @@ impl fmt::Display for Way {
     }
 }
 
-/// The output.
 pub(super) struct Wire {
-    tx: TxBuffer<Vec<u8>>,
+    line: Line,
     drain: usize,
-    sent: Vec<u8>,
 }
 
 impl Wire {
     pub(super) fn new(way: &Way) -> Self {
-        Self { tx: way.buffer(), drain: way.drain, sent: Vec::new() }
+        Self { line: Line::through(way.buffer()), drain: way.drain }
     }
 
     /// The buffer, for one attempt.
     pub(super) fn tx(&mut self) -> &mut Tx<'static> {
-        &mut self.tx
+        &mut self.line.tx
     }
 
     /// Repeats a call while the buffer is full, as an adapter does.
@@ -81,14 +80,14 @@ impl Wire {
         mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
         for _ in 0..PATIENCE {
-            match probed(|| call(&mut self.tx)) {
+            match probed(|| call(&mut self.line.tx)) {
                 Err(SendError::Full) => self.drain(),
                 // An adapter drops such a message; here it bypasses the small buffer.
                 Err(SendError::TooLarge) => {
-                    self.drain_all();
+                    self.line.drain();
                     let mut large = TxBuffer::new(vec![0; 1 << 20]);
                     let result = call(&mut large)?;
-                    self.sent.extend_from_slice(large.pending());
+                    self.line.sent.extend_from_slice(large.pending());
                     return Ok(result);
                 }
                 other => return other,
@@ -99,24 +98,13 @@ impl Wire {
 
     /// Drains some bytes.
     pub(super) fn drain(&mut self) {
-        let pending = self.tx.pending();
-        assert!(!pending.is_empty(), "Full, but nothing is pending");
-        let n = self.drain.min(pending.len());
-        self.sent.extend_from_slice(&pending[..n]);
-        self.tx.advance(n);
-    }
-
-    /// Drains all bytes.
-    pub(super) fn drain_all(&mut self) {
-        self.sent.extend_from_slice(self.tx.pending());
-        self.tx.advance(usize::MAX);
+        assert!(!self.line.tx.pending().is_empty(), "Full, but nothing is pending");
+        self.line.drain_at_most(self.drain);
     }
 
     /// Returns the lines sent since the last call.
     pub(super) fn take_lines(&mut self) -> Result<Vec<String>, String> {
-        self.drain_all();
-        let sent = String::from_utf8(std::mem::take(&mut self.sent))
-            .map_err(|_| "the output is not UTF-8")?;
+        let sent = self.line.take();
         match sent.strip_suffix('\n') {
             None if sent.is_empty() => Ok(Vec::new()),
             None => Err(format!("an unfinished line was sent: {sent}")),

@@ -32,7 +32,6 @@ use super::super::wire::probed;
 use super::play::{Asked, Player};
 
 impl Player<'_> {
-    /// Performs an action; returns the outcome.
     pub(super) fn acts(&mut self, text: &str) -> Result<String, String> {
         let (subject, rest) = split(text);
         let now = self.bench.now;

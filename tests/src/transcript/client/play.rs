@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::{Client, ClientConfig, ClientEvent, Era, Revision, Revisions};
+use mcp_sansio::{Client, ClientEvent, Era, Revision, Revisions};
 use serde_json::Value;
 
 use super::super::claims::Claims;
@@ -18,16 +18,18 @@ pub(in super::super) fn play(
     way: &Way,
 ) -> Result<Vec<(Revision, String)>, String> {
     let setup = Setup::read(transcript)?;
-    match setup.size {
-        1 => Player::play(new_client::<1>, transcript, &setup, way),
-        2 => Player::play(new_client::<2>, transcript, &setup, way),
-        4 => Player::play(new_client::<4>, transcript, &setup, way),
-        8 => Player::play(new_client::<8>, transcript, &setup, way),
-        n => Err(format!("{}: size {n} is not compiled in", transcript.name)),
-    }
+    let config = setup.config();
+    let client = match setup.size {
+        1 => new_client::<1>(&config),
+        2 => new_client::<2>(&config),
+        4 => new_client::<4>(&config),
+        8 => new_client::<8>(&config),
+        n => return Err(format!("{}: size {n} is not compiled in", transcript.name)),
+    };
+    let (bench, session) = (Bench::new(way, setup.rx), setup.session);
+    Player { client, bench, asked: BTreeMap::new(), session }.run(transcript)
 }
 
-/// A client and its application.
 pub(super) struct Player<'c> {
     pub(super) client: Client<'c>,
     pub(super) bench: Bench,
@@ -86,8 +88,6 @@ impl<'c> Play for Player<'c> {
         self.acts(text)
     }
 
-    fn arrives(&mut self, _: &Value) {}
-
     fn revision_of(&self, message: &Value) -> Revision {
         let named =
             |version: &Value| Revisions::ALL.iter().find(|revision| version == revision.as_str());
@@ -96,23 +96,5 @@ impl<'c> Play for Player<'c> {
             _ => named(&message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"]),
         };
         said.or(self.client.revision()).unwrap_or(Revision::LATEST_LEGACY)
-    }
-}
-
-impl Player<'_> {
-    fn play(
-        new_client: for<'c> fn(&'c ClientConfig<'c>) -> Client<'c>,
-        transcript: &Transcript,
-        setup: &Setup<'_>,
-        way: &Way,
-    ) -> Result<Vec<(Revision, String)>, String> {
-        let config = setup.config();
-        let mut player = Player {
-            client: new_client(&config),
-            bench: Bench::new(way, setup.rx),
-            asked: BTreeMap::new(),
-            session: setup.session,
-        };
-        player.run(transcript)
     }
 }

@@ -185,7 +185,7 @@ pub(crate) fn through<R>(
 ) -> (R, Vec<u8>) {
     let mut line = Line::new(size);
     let result = line.send(call).expect("it is sent");
-    (result, line.sent)
+    (result, line.take().into_bytes())
 }
 
 /// Publishes a change through a buffer of `size` bytes; returns the output.

@@ -187,7 +187,7 @@ impl Rig {
     }
 
     fn line(&self) -> Line {
-        Line { tx: TxBuffer::with_limit(Vec::new(), self.room), sent: Vec::new() }
+        Line::through(TxBuffer::with_limit(Vec::new(), self.room))
     }
 
     fn request(
