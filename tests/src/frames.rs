@@ -9,9 +9,6 @@ use std::path::Path;
 
 /// Adds a line to the record of this test, if `MCP_SANSIO_FRAMES` names a folder for records: its
 /// absolute path, since tests run in the folder of their package.
-///
-/// # Panics
-/// When it cannot be written.
 pub fn record(from: impl Display, what: impl Display) {
     RECORD.with_borrow_mut(|record| {
         if let Some(record) = record {

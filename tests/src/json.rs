@@ -13,19 +13,11 @@ pub const REVISIONS: [Revision; 5] = [
 ];
 
 /// Checks a text.
-///
-/// # Panics
-/// When it is not JSON.
-#[must_use]
 pub fn raw(text: &str) -> RawJson<'_> {
     RawJson::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 /// Returns the messages in some output.
-///
-/// # Panics
-/// When a line is not JSON.
-#[must_use]
 pub fn lines(output: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(output).expect("what is sent is UTF-8");
     text.lines()

@@ -3,6 +3,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    mcp_sansio_tests::chaos::tasks_survive(data);
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mcp_sansio_tests::chaos::tasks_survive(data));

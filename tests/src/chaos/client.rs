@@ -1,23 +1,23 @@
 //! Random input for a client.
 
+use std::io::Read as _;
 use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, SubscriptionFilter, TextResult};
 use mcp_sansio::{
-    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, ClientState, Era,
-    Instant, RawJson, RequestHandle, Revision, Revisions, RxBuffer,
+    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientState, Era, Instant,
+    RawJson, RequestHandle, Revision, Revisions, RxBuffer,
 };
 
 use crate::chaos::script::Script;
 use crate::frames::record;
-use crate::pair::{Application, End, Line};
+use crate::pair::{Application, CLIENT_FEATURES, End, Port};
 
 /// Feeds `data` to a client in one of several states: connecting, or connected in either era with
 /// calls, subscriptions and input requests open. The first bytes choose the state, the sizes of the
 /// buffers, and the chunks.
 ///
-/// # Panics
-/// When one of these does not hold:
+/// These must hold:
 /// - Each line written is a JSON object, and not a response if the server is modern.
 /// - Each call ends once: with an event, or with [`Client::close`].
 /// - Handling a frame ends, and after `close` nothing is open.
@@ -111,28 +111,23 @@ impl ClientEnd<'_> {
 
     fn hear(&mut self, mut bytes: &[u8], now: u64) {
         while !bytes.is_empty() {
-            let spare = self.rx.spare();
-            let n = spare.len().min(bytes.len());
+            let n = bytes.read(self.rx.spare()).expect("a slice is read");
             assert!(n > 0, "the buffer is full, but has no complete frame");
-            spare[..n].copy_from_slice(&bytes[..n]);
             self.rx.commit(n);
-            bytes = &bytes[n..];
             self.receive(Instant::from_millis(now));
         }
     }
 
-    /// Responds to a request of the server.
     fn answer(&mut self) {
         let Some(request) = self.app.requests.pop() else { return };
         let result = TextResult::new("an \"answer\"");
         self.send(|client, tx| client.respond(request, &result, tx)).expect("an object");
     }
 
-    /// Checks the lines that were sent.
     fn check_output(&mut self) {
-        self.line.drain(usize::MAX);
+        self.line.drain();
         let modern = self.machine.revision() == Some(Revision::LATEST);
-        for line in std::mem::take(&mut self.line.said) {
+        for line in self.line.lines() {
             record("Client", line.escape_ascii());
             let message: serde_json::Value = serde_json::from_slice(&line)
                 .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&line)));
@@ -161,13 +156,8 @@ impl ClientEnd<'_> {
 }
 
 impl<'c> Application<Client<'c>> for App {
-    fn event(
-        &mut self,
-        client: &mut Client<'c>,
-        _: &mut Line,
-        _: Instant,
-        event: &ClientEvent<'_>,
-    ) {
+    fn event(&mut self, port: &mut Port<'_, Client<'c>>, event: &ClientEvent<'_>) {
+        let client = &mut *port.machine;
         match event {
             ClientEvent::CallFinished { call, outcome } => {
                 assert!(!client.is_call_open(*call));
@@ -203,14 +193,10 @@ impl App {
     }
 }
 
-const FULL: ClientConfig<'static> = ClientConfig::new(
-    Implementation::new("noise", "0.0.0"),
-    ClientFeatures::ROOTS_LIST_CHANGED
-        .with(ClientFeatures::SAMPLING)
-        .with(ClientFeatures::ELICITATION_FORM),
-)
-.result_types(&["own"])
-.call_timeout(Duration::from_millis(500));
+const FULL: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("noise", "0.0.0"), CLIENT_FEATURES)
+        .result_types(&["own"])
+        .call_timeout(Duration::from_millis(500));
 
 /// By state: probing, known to be modern, legacy, the revision with batches.
 static CONFIGS: [ClientConfig<'static>; 4] = [

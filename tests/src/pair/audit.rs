@@ -9,9 +9,7 @@ use crate::frames::record;
 /// The sender of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Speaker {
-    /// The client.
     Client,
-    /// The server.
     Server,
 }
 
@@ -28,8 +26,6 @@ pub struct Audit {
     server: Half,
     /// Whether `initialize` was sent.
     legacy: bool,
-    /// Number of lines.
-    pub lines: u64,
 }
 
 /// The requests of one side.
@@ -49,82 +45,58 @@ struct Asked {
 
 impl Audit {
     /// Checks a line, given without its end.
-    ///
-    /// # Panics
-    /// When a rule is broken.
     pub fn line(&mut self, speaker: Speaker, line: &[u8]) {
-        self.lines += 1;
         record(format_args!("{speaker:?}"), line.escape_ascii());
-        let text = String::from_utf8_lossy(line);
-        let message: Value = serde_json::from_slice(line)
-            .unwrap_or_else(|error| panic!("{speaker:?}: {error}: {text}"));
-        assert!(message.is_object() && message["jsonrpc"] == "2.0", "{speaker:?}: {text}");
+        let is_client = speaker == Speaker::Client;
+        let text = format!("{speaker:?}: {}", String::from_utf8_lossy(line));
+        let message: Value =
+            serde_json::from_slice(line).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert!(message.is_object() && message["jsonrpc"] == "2.0", "{text}");
         let (own, other) = match speaker {
             Speaker::Client => (&mut self.client, &mut self.server),
             Speaker::Server => (&mut self.server, &mut self.client),
         };
-        let id = message
-            .get("id")
-            .map(|id| id.as_u64().unwrap_or_else(|| panic!("{speaker:?}: an unknown id: {text}")));
+        let number = |id: &Value| id.as_u64().unwrap_or_else(|| panic!("an unknown id: {text}"));
+        let id = message.get("id").map(number);
         let method = message.get("method").map(|method| method.as_str().expect("a string"));
         let params = message.get("params");
-        assert!(params.is_none_or(Value::is_object), "{speaker:?}: {text}");
+        assert!(params.is_none_or(Value::is_object), "{text}");
         match (method, id) {
             (Some(method), Some(id)) => {
-                assert!(id > own.latest, "{speaker:?} reuses an id: {text}");
+                assert!(id > own.latest, "an id is used again: {text}");
                 own.latest = id;
                 self.legacy |= method == "initialize";
-                assert!(
-                    speaker == Speaker::Client || self.legacy,
-                    "a modern server sends a request: {text}"
-                );
+                assert!(is_client || self.legacy, "a modern server sends a request: {text}");
                 let token = params.and_then(|params| params.pointer("/_meta/progressToken"));
                 if let Some(token) = token {
-                    assert!(
-                        speaker == Speaker::Server || token.as_u64() == Some(id),
-                        "{speaker:?}: {text}"
-                    );
-                    assert_eq!(
-                        own.tokens.insert(token.to_string(), id),
-                        None,
-                        "{speaker:?} uses a token again: {text}"
-                    );
+                    assert!(!is_client || token.as_u64() == Some(id), "{text}");
+                    let before = own.tokens.insert(token.to_string(), id);
+                    assert_eq!(before, None, "a token is used again: {text}");
                 }
                 own.asked.insert(id, Asked::default());
             }
             (None, Some(id)) => {
-                assert!(
-                    speaker == Speaker::Server || self.legacy,
-                    "a modern client sends a response: {text}"
-                );
+                assert!(!is_client || self.legacy, "a modern client sends a response: {text}");
                 let is_result = message["result"].is_object() && message.get("error").is_none();
                 let is_error =
                     message["error"]["code"].is_i64() && message["error"]["message"].is_string();
-                assert!(
-                    is_result || is_error && message.get("result").is_none(),
-                    "{speaker:?}: {text}"
-                );
-                let asked = other
-                    .asked
-                    .get_mut(&id)
-                    .unwrap_or_else(|| panic!("{speaker:?}: no such request: {text}"));
-                assert!(!asked.answered, "{speaker:?} sends a second response: {text}");
+                assert!(is_result || is_error && message.get("result").is_none(), "{text}");
+                let asked = other.asked.get_mut(&id);
+                let asked = asked.unwrap_or_else(|| panic!("no such request: {text}"));
+                assert!(!asked.answered, "a second response: {text}");
                 asked.answered = true;
             }
             (Some("notifications/progress"), None) => {
                 let asked = other.tokens.get(&message["params"]["progressToken"].to_string());
                 let asked = asked.and_then(|id| other.asked.get_mut(id));
-                let asked = asked.unwrap_or_else(|| panic!("{speaker:?}: no such request: {text}"));
+                let asked = asked.unwrap_or_else(|| panic!("no such request: {text}"));
                 let progress = message["params"]["progress"].as_f64().expect("a number");
-                assert!(!asked.answered, "{speaker:?} sends progress after the response: {text}");
-                assert!(
-                    asked.progress.is_none_or(|last| last < progress),
-                    "{speaker:?}: no progress: {text}"
-                );
+                assert!(!asked.answered, "progress after the response: {text}");
+                assert!(asked.progress.is_none_or(|last| last < progress), "no progress: {text}");
                 asked.progress = Some(progress);
             }
             (Some(_), None) => {}
-            (None, None) => panic!("{speaker:?}: not a JSON-RPC message: {text}"),
+            (None, None) => panic!("not a JSON-RPC message: {text}"),
         }
     }
 

@@ -11,32 +11,26 @@ use mcp_sansio::{
 };
 use serde_json::Value;
 
-use super::{Application, End, Line};
+use super::{Application, End, Port};
 use crate::memory::new_client;
 
 type Machine<'c> = Client<'c>;
 
-/// A client and its application.
 pub type ClientEnd<'c> = End<Machine<'c>, ClientApp>;
 
-/// The application.
 #[derive(Default)]
 pub struct ClientApp {
     /// The events, as text.
     pub log: Vec<String>,
-    /// Calls that wait for a response.
     pub waiting: Vec<Waiting>,
     /// Whether it leaves the server's requests open.
     pub deaf: bool,
-    /// The server's open requests.
     pub asked: Vec<RequestHandle>,
 }
 
-/// A request that waits for its response.
 pub struct Waiting {
     /// The application's name for it.
     pub label: String,
-    /// The handle.
     pub call: Call,
     method: String,
     params: OwnedJson,
@@ -44,16 +38,10 @@ pub struct Waiting {
 }
 
 impl<'c> ClientEnd<'c> {
-    /// A client with an output buffer of `room` bytes.
-    #[must_use]
     pub fn with_config(config: &'c ClientConfig<'c>, room: usize) -> Self {
         Self::new(new_client::<4>(config), room, ClientApp::default())
     }
 
-    /// Sends a request.
-    ///
-    /// # Errors
-    /// Those of [`Client::request`].
     pub fn request(
         &mut self,
         now: Instant,
@@ -70,10 +58,6 @@ impl<'c> ClientEnd<'c> {
         Ok(call)
     }
 
-    /// Subscribes to changes of a modern server.
-    ///
-    /// # Errors
-    /// Those of [`Client::listen`].
     pub fn listen(
         &mut self,
         now: Instant,
@@ -97,22 +81,16 @@ impl<'c> ClientEnd<'c> {
         was_open
     }
 
-    /// Closes the connection.
     pub fn close(&mut self) {
-        while let Some(event) = self.machine.close() {
-            self.app.event(&mut self.machine, &mut self.line, Instant::from_millis(0), &event);
+        let (app, mut port) = self.parts(Instant::from_millis(0));
+        while let Some(event) = port.machine.close() {
+            app.event(&mut port, &event);
         }
     }
 }
 
 impl<'c> Application<Machine<'c>> for ClientApp {
-    fn event(
-        &mut self,
-        client: &mut Machine<'c>,
-        line: &mut Line,
-        now: Instant,
-        event: &ClientEvent<'_>,
-    ) {
+    fn event(&mut self, port: &mut Port<'_, Machine<'c>>, event: &ClientEvent<'_>) {
         let words = match event {
             ClientEvent::Connected(opened) => format!(
                 "opened {} {:?}",
@@ -121,20 +99,20 @@ impl<'c> Application<Machine<'c>> for ClientApp {
             ),
             ClientEvent::ConnectFailed(error) => format!("open failed: {}", reason(error)),
             ClientEvent::CallFinished { call, outcome } => {
-                assert!(!client.is_call_open(*call));
+                assert!(!port.machine.is_call_open(*call));
                 let ended = self.waiting.extract_if(.., |waiting| waiting.call == *call).next();
                 let waiting = ended.expect("each request ends once");
                 let label = waiting.label.clone();
                 let words = match outcome {
                     CallOutcome::Result(result) => {
                         let (result, modern) = without_the_revisions(*result);
-                        let revision = client.revision().expect("the client is connected");
+                        let revision = port.machine.revision().expect("the client is connected");
                         assert!(result.is_object() && modern == revision.is_modern());
                         result.to_string()
                     }
                     CallOutcome::Error(error) => format!("error {}", error.code()),
                     CallOutcome::InputRequired(input) => {
-                        self.retry(client, line, now, waiting, input);
+                        self.retry(port, waiting, input);
                         let requests = input.requests();
                         let asked = requests.iter().map(|(_, request)| request.expect("a request"));
                         asked.fold(format!("round {}", input.round()), |words, asked| {
@@ -173,14 +151,12 @@ impl<'c> Application<Machine<'c>> for ClientApp {
                 if self.deaf {
                     return self.asked.push(request.handle);
                 }
-                match answer(&question) {
-                    Some(answer) => line.send(|tx| client.respond(request.handle, &answer, tx)),
-                    None => line.send(|tx| {
-                        client.respond_error(request.handle, &RpcError::internal("never"), tx)
-                    }),
-                }
-                .expect("a response");
-                return;
+                let answer = answer(&question);
+                let answered = port.send(|client, tx| match &answer {
+                    Some(answer) => client.respond(request.handle, answer, tx),
+                    None => client.respond_error(request.handle, &RpcError::internal("never"), tx),
+                });
+                return answered.expect("a response");
             }
             ClientEvent::RequestCancelled { request, .. }
             | ClientEvent::RequestTimedOut { request } => {
@@ -202,9 +178,7 @@ impl ClientApp {
     /// Retries a call with the input responses.
     fn retry(
         &mut self,
-        client: &mut Machine<'_>,
-        line: &mut Line,
-        now: Instant,
+        port: &mut Port<'_, Machine<'_>>,
         waiting: Waiting,
         input: &InputRequired<'_>,
     ) {
@@ -226,9 +200,9 @@ impl ClientApp {
         };
         let (method, params, options) =
             (waiting.method.as_str(), waiting.params.as_json(), waiting.options);
-        let call =
-            line.send(|tx| client.retry(now, method, &params, &inputs, options, tx)).expect("room");
-        self.waiting.push(Waiting { call, ..waiting });
+        let now = port.now;
+        let call = port.send(|client, tx| client.retry(now, method, &params, &inputs, options, tx));
+        self.waiting.push(Waiting { call: call.expect("room"), ..waiting });
     }
 }
 

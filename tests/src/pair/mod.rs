@@ -3,7 +3,6 @@
 mod audit;
 mod client;
 mod end;
-mod line;
 pub mod script;
 mod server;
 mod stage;
@@ -11,7 +10,7 @@ pub mod tasks;
 
 pub use audit::{Audit, Speaker};
 pub use client::{ClientApp, ClientEnd};
-pub use end::{Application, End};
-pub use line::Line;
+pub use end::{Application, End, Port};
 pub use server::{ServerApp, ServerEnd};
 pub use stage::{CLIENT, SERVER, Stage};
+pub(crate) use stage::{CLIENT_FEATURES, SERVER_FEATURES};

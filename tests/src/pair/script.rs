@@ -10,9 +10,7 @@ use mcp_sansio::{CallOptions, Era, Revision};
 
 use super::Stage;
 
-/// A step: one feature.
 pub struct Step {
-    /// Name of the feature.
     pub name: &'static str,
     /// The era in which it is played, both if `None`.
     era: Option<Era>,
@@ -25,9 +23,6 @@ pub struct Step {
 
 impl Step {
     /// Plays the step and compares the events.
-    ///
-    /// # Panics
-    /// When the events differ.
     pub fn play(&self, stage: &mut Stage<'_>, revision: Revision, room: usize) {
         if self.era.is_some_and(|era| era != revision.era()) {
             return;
@@ -97,7 +92,6 @@ pub(super) fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-/// All steps, in order.
 pub fn steps() -> impl Iterator<Item = &'static Step> {
     requests::STEPS.iter().chain(sessions::STEPS).chain(ends::STEPS)
 }

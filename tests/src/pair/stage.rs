@@ -9,15 +9,14 @@ use mcp_sansio::{
 };
 use serde_json::Value;
 
-use super::line::{Line, rx};
+use super::end::rx;
 use super::{Audit, ClientEnd, ServerEnd, Speaker};
 use crate::frames::record;
+use crate::line::Line;
 
 /// A client and a server, the lines between them, a clock, and an [`Audit`] of every line.
 pub struct Stage<'c> {
-    /// The client's end.
     pub client: ClientEnd<'c>,
-    /// The server's end.
     pub server: ServerEnd<'c>,
     /// The time in milliseconds.
     pub now: u64,
@@ -32,16 +31,14 @@ pub struct Stage<'c> {
 
 /// A server that declares every capability.
 pub const SERVER: ServerConfig<'static> =
-    ServerConfig::new(Implementation::new("s", "1"), EVERYTHING);
+    ServerConfig::new(Implementation::new("s", "1"), SERVER_FEATURES);
 /// A client that declares every capability.
-pub const CLIENT: ClientConfig<'static> = ClientConfig::new(
-    Implementation::new("c", "1"),
-    ClientFeatures::ROOTS_LIST_CHANGED
-        .with(ClientFeatures::SAMPLING)
-        .with(ClientFeatures::ELICITATION_FORM),
-)
-.max_rounds(4);
-const EVERYTHING: Can = Can::TOOLS_LIST_CHANGED
+pub const CLIENT: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("c", "1"), CLIENT_FEATURES).max_rounds(4);
+pub(crate) const CLIENT_FEATURES: ClientFeatures = ClientFeatures::ROOTS_LIST_CHANGED
+    .with(ClientFeatures::SAMPLING)
+    .with(ClientFeatures::ELICITATION_FORM);
+pub(crate) const SERVER_FEATURES: Can = Can::TOOLS_LIST_CHANGED
     .with(Can::RESOURCES_LIST_CHANGED)
     .with(Can::RESOURCES_SUBSCRIBE)
     .with(Can::PROMPTS_LIST_CHANGED)
@@ -50,7 +47,6 @@ const EVERYTHING: Can = Can::TOOLS_LIST_CHANGED
 
 impl<'c> Stage<'c> {
     /// Creates a stage with output buffers of `room` bytes and reads of at most `chunk` bytes.
-    #[must_use]
     pub fn new(
         server: &'c ServerConfig<'c>,
         client: &'c ClientConfig<'c>,
@@ -69,13 +65,10 @@ impl<'c> Stage<'c> {
         }
     }
 
-    /// The current time.
-    #[must_use]
     pub fn instant(&self) -> Instant {
         Instant::from_millis(self.now)
     }
 
-    /// Connects the client.
     pub fn open(&mut self) {
         let now = self.instant();
         self.client.send(|client, tx| client.connect(now, tx)).expect("connecting starts");
@@ -87,12 +80,12 @@ impl<'c> Stage<'c> {
         loop {
             let now = self.instant();
             self.client.handle_timeouts(now);
-            self.client.line.drain(usize::MAX);
+            self.client.line.drain();
             self.listen(Speaker::Client);
             let up = self.client.line.deliver(self.chunk, &mut self.server.rx);
             self.server.receive(now);
             self.server.handle_timeouts(now);
-            self.server.line.drain(usize::MAX);
+            self.server.line.drain();
             self.listen(Speaker::Server);
             let down = self.server.line.deliver(self.chunk, &mut self.client.rx);
             self.client.receive(now);
@@ -111,7 +104,7 @@ impl<'c> Stage<'c> {
     /// Handles the client's deadlines. Its output is recorded but not delivered.
     pub fn client_alone(&mut self) {
         self.client.handle_timeouts(self.instant());
-        self.client.line.drain(usize::MAX);
+        self.client.line.drain();
         self.listen(Speaker::Client);
     }
 
@@ -128,7 +121,6 @@ impl<'c> Stage<'c> {
         self.audit.reconnect();
     }
 
-    /// Advances the clock and runs.
     pub fn wait(&mut self, time: Duration) {
         self.now += u64::try_from(time.as_millis()).expect("the time fits 64 bits");
         self.run();
@@ -140,7 +132,7 @@ impl<'c> Stage<'c> {
             Speaker::Client => (&mut self.client.line, '>'),
             Speaker::Server => (&mut self.server.line, '<'),
         };
-        for text in std::mem::take(&mut line.said) {
+        for text in line.lines() {
             self.audit.line(speaker, &text);
             let message: Value = serde_json::from_slice(&text).expect("the line is JSON");
             let offer = ["params", "result"]
@@ -157,27 +149,17 @@ impl<'c> Stage<'c> {
     }
 
     /// Asserts that nothing is open and every line is finished.
-    ///
-    /// # Panics
-    /// When something is open.
     pub fn is_over(&self) {
-        assert!(self.client.line.is_whole() && self.server.line.is_whole());
-        assert!(!self.client.line.is_busy() && !self.server.line.is_busy());
-        let client = (self.client.machine.open_calls(), self.client.machine.open_requests());
-        let server = (self.server.machine.open_requests(), self.server.machine.open_calls());
-        assert_eq!((client, server), ((0, 0), (0, 0)));
-        let apps = (
-            self.client.app.waiting.len(),
-            self.client.app.asked.len(),
-            self.server.app.slow.len(),
-        );
-        assert_eq!(
-            (apps, self.server.app.asked.len(), self.server.app.listens.len()),
-            ((0, 0, 0), 0, 0)
-        );
-        assert_eq!(
-            (self.client.machine.poll_timeout(), self.server.machine.poll_timeout()),
-            (None, None)
-        );
+        let (client, server) = (&self.client, &self.server);
+        assert!(client.line.is_whole() && server.line.is_whole());
+        assert!(!client.line.is_busy() && !server.line.is_busy());
+        let calls = (client.machine.open_calls(), server.machine.open_calls());
+        let requests = (client.machine.open_requests(), server.machine.open_requests());
+        assert_eq!((calls, requests), ((0, 0), (0, 0)));
+        assert_eq!((client.app.waiting.len(), client.app.asked.len()), (0, 0));
+        let app = &server.app;
+        assert_eq!((app.slow.len(), app.asked.len(), app.listens.len()), (0, 0, 0));
+        let due = (client.machine.poll_timeout(), server.machine.poll_timeout());
+        assert_eq!(due, (None, None));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_sansio::{CallOptions, ClientConfig, Era, Revision, Revisions, ServerConfig};
 use mcp_sansio_tests::memory::new_server;
-use mcp_sansio_tests::pair::{CLIENT, End, SERVER, Stage, script};
+use mcp_sansio_tests::pair::{CLIENT, SERVER, Stage, script};
 
 /// The result when a client with the column's revisions connects to a server with the row's. A to E
 /// are the revisions, oldest first.
@@ -107,7 +107,7 @@ fn a_server_of_another_era_is_detected_after_reconnecting() {
 fn a_server_silent_to_the_probe_is_assumed_legacy_and_one_silent_to_everything_fails() {
     let mut stage = Stage::new(&SERVER, &CLIENT, 64, 7);
     let now = stage.instant();
-    stage.client.line.send(|tx| stage.client.machine.connect(now, tx)).expect("connecting starts");
+    stage.client.send(|client, tx| client.connect(now, tx)).expect("connecting starts");
     for (seconds, frames, log) in [
         (9, &["> server/discover"][..], &[][..]),
         (2, &["> server/discover", "> initialize 2025-11-25"], &[]),
@@ -159,8 +159,7 @@ fn a_server_request_without_a_response_expires() {
     stage.open();
     stage.client.app.deaf = true;
     let now = stage.instant();
-    let End { machine: server, line, app, .. } = &mut stage.server;
-    app.ask(server, line, now, "roots", None).expect("declared");
+    stage.server.ask(now, "roots").expect("declared");
     stage.run();
     stage.wait(Duration::from_secs(2));
     assert_eq!(stage.client.app.asked.len(), 1);

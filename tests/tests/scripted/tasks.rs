@@ -70,7 +70,7 @@ fn play(conversations: &str) {
         let mut world = World::new(setting(revisions), &[]);
         if let Some((line, _)) = expected.split_once(" (cut)") {
             let line = line.rsplit(", ").next().unwrap_or_default();
-            world.fault(line, Fate::Cut(3));
+            world.cut_at(line);
         }
         talk(&mut world);
         let trace = std::mem::take(&mut world.trace).join(", ");
@@ -256,7 +256,7 @@ fn a_response_that_is_slower_than_the_time_of_the_task_is_dropped() {
         world.wait(900);
         world.ask(0);
         let question = if revisions == D { "> response" } else { "> tasks/update" };
-        world.fault(question, Fate::Cut(3));
+        world.cut_at(question);
         // The client asks for the state once more when the task does not exist any more.
         world.wait(60_000);
         assert!(world.works()[0].ended.is_some_and(|(ended, _)| ended == Ended::Expired));

@@ -1,21 +1,59 @@
 //! The application of a client, at any time.
 
 use std::mem::discriminant;
+use std::time::Duration;
 
-use mcp_sansio::types::{SubscriptionFilter, Text};
+use mcp_sansio::types::{LoggingLevel, SubscriptionFilter, Text};
 use mcp_sansio::{
-    Call, CallOutcome, Client, ClientEvent, Delivery, Era, InputResponseParams, Instant,
-    NotAllowed, Progress, RequestHandle, RpcError, SendError,
+    Call, CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, Delivery, Era,
+    InputResponseParams, Instant, NotAllowed, Progress, RawJson, RequestHandle, Revision, RpcError,
+    SendError, Violation,
 };
 
-use super::client_app::{Again, ClientApp, How, Waiting};
 use super::corpus::{ANSWERS, CLIENTS, REQUESTS, ROOMS, ROOTS, SAMPLED, rx};
 use super::end::{End, Op, Role};
-use crate::chaos::script::Script;
+use crate::chaos::script::{Script, show};
+use crate::line::Line;
 use crate::memory::new_client;
-use crate::pair::{Line, Speaker};
+use crate::pair::Speaker;
 
-pub(super) type Machine = Client<'static>;
+type Machine = Client<'static>;
+
+#[derive(Default)]
+pub(super) struct ClientApp {
+    calls: Vec<Waiting>,
+    asked: Vec<RequestHandle>,
+    again: Vec<Again>,
+    /// Handles of requests that have ended.
+    gone: Vec<Call>,
+    /// Number of responses that may come too late in this connection.
+    given_up: usize,
+    pub(super) failed: bool,
+    /// The latest time so far; clocks go backwards, too.
+    latest: u64,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    call: Call,
+    kind: usize,
+    is_listen: bool,
+    listening: bool,
+    wants_progress: bool,
+    progress: Option<f64>,
+    timeout: u64,
+    limit: u64,
+    deadline: Option<u64>,
+}
+
+/// A call that will be retried with input responses.
+#[derive(Clone, Debug)]
+pub(super) struct Again {
+    kind: usize,
+    round: u8,
+    state: Option<String>,
+    answers: bool,
+}
 
 /// A call that can be repeated as it was.
 #[derive(Clone, Debug)]
@@ -37,10 +75,6 @@ impl Role for ClientApp {
 
     fn machine(script: &Script<'_>) -> Machine {
         new_client::<3>(script.pick(&CLIENTS))
-    }
-
-    fn new() -> Self {
-        Self::default()
     }
 
     fn choose(&mut self, machine: &Machine, script: &Script<'_>) -> Option<Act> {
@@ -138,7 +172,7 @@ impl Role for ClientApp {
                 let progress = Progress::of(*done as u64).total(5).message("so \"far\"");
                 let told = end.attempt(|client, tx| client.progress(at, *request, &progress, tx));
                 assert!(!matches!(told, Ok(Delivery::Gone)) || !end.app.asked.contains(request));
-                assert!(!end.line.wrote_part, "{told:?}");
+                assert!(!end.wrote_part, "{told:?}");
                 assert!(
                     !matches!(told, Err(SendError::NotAllowed(_) | SendError::Invalid(_))),
                     "{told:?}"
@@ -160,7 +194,116 @@ impl Role for ClientApp {
     }
 
     fn event(&mut self, client: &Machine, event: &ClientEvent<'_>, now: u64, roomy: bool) {
-        self.check_event(client, event, now, roomy);
+        show(format_args!("   client saw {event:?}"));
+        match event {
+            ClientEvent::Connected(opened) => {
+                assert_eq!(client.revision(), Some(opened.revision));
+                assert!(client.config().revisions.contains(opened.revision));
+                assert_eq!(client.era(), Some(opened.revision.era()));
+            }
+            ClientEvent::ConnectFailed(_) => {
+                assert!(!client.is_open() && client.open_calls() == 0);
+                self.failed = true;
+            }
+            ClientEvent::CallFinished { call, outcome } => {
+                assert!(!client.is_call_open(*call));
+                let waiting = self.forget(*call);
+                match outcome {
+                    CallOutcome::InputRequired(input) => {
+                        assert!(REQUESTS[waiting.kind].1.is_object() && !waiting.is_listen);
+                        assert!(
+                            client.revision() == Some(Revision::LATEST)
+                                && input.round() < client.config().max_rounds
+                        );
+                        let state = input.state().map(|state| {
+                            state.as_plain().expect("the request state is ours").to_owned()
+                        });
+                        let (kind, round) = (waiting.kind, input.round());
+                        let answers = input.raw_requests().is_some();
+                        self.again.push(Again { kind, round, state, answers });
+                    }
+                    CallOutcome::Invalid(violation) => assert!(
+                        matches!(violation, Violation::TooManyRounds | Violation::InputNotAllowed)
+                            || *violation == Violation::TooLong && !roomy,
+                        "{violation:?}"
+                    ),
+                    CallOutcome::EndedByServer => {
+                        assert!(waiting.is_listen && waiting.listening);
+                        self.given_up += 1;
+                    }
+                    CallOutcome::TimedOut => {
+                        assert!(
+                            waiting.deadline.is_some_and(|deadline| deadline <= self.latest),
+                            "timed out too early: {waiting:?}, {now}"
+                        );
+                        self.given_up += 1;
+                    }
+                    CallOutcome::Closed => panic!("outcome Closed without a call of close"),
+                    _ => {}
+                }
+            }
+            ClientEvent::Progress { call, params } => {
+                let prolongs = client.config().progress_extends_timeout;
+                let waiting = self.waiting(*call);
+                assert!(waiting.wants_progress);
+                let done = params.get("progress").and_then(RawJson::as_f64).expect("a number");
+                assert!(
+                    waiting.progress.is_none_or(|last| last < done),
+                    "the progress did not increase"
+                );
+                waiting.progress = Some(done);
+                if prolongs && !waiting.is_listen {
+                    waiting.deadline = Some(now.saturating_add(waiting.timeout).min(waiting.limit));
+                }
+            }
+            ClientEvent::Listening { call, .. } => {
+                let waiting = self.waiting(*call);
+                assert!(waiting.is_listen && !waiting.listening);
+                waiting.listening = true;
+                waiting.deadline = None;
+            }
+            ClientEvent::Changed { listen, .. } => match listen {
+                Some(call) => {
+                    assert!(
+                        self.waiting(*call).listening,
+                        "a change notification before the acknowledgement"
+                    )
+                }
+                None => assert!(client.revision().is_some_and(|revision| !revision.is_modern())),
+            },
+            ClientEvent::Request(request) => {
+                assert!(
+                    client.is_request_open(request.handle)
+                        && client.revision().is_some_and(|revision| !revision.is_modern())
+                );
+                self.asked.push(request.handle);
+            }
+            ClientEvent::RequestCancelled { request, .. }
+            | ClientEvent::RequestTimedOut { request } => {
+                let ended = self.asked.extract_if(.., |asked| asked == request).next();
+                ended.expect("each request ends once");
+                assert!(!client.is_request_open(*request));
+            }
+            ClientEvent::Unresponsive => self.given_up += 1,
+            ClientEvent::Violation(found) => match found.violation {
+                // The client remembers as many ids as it has slots for calls, and one or two of
+                // connecting.
+                Violation::UnexpectedResponse => {
+                    assert!(self.given_up > 1, "an unexpected response")
+                }
+                Violation::TooLong => assert!(!roomy),
+                // Connecting failed, and the connection is not closed yet.
+                Violation::UnexpectedRequest => assert!(self.failed),
+                Violation::UnknownMethod
+                | Violation::InvalidParams
+                | Violation::TooManyRequests => {}
+                other => panic!("{other:?}"),
+            },
+            ClientEvent::Log { .. }
+            | ClientEvent::Notification { .. }
+            | ClientEvent::UnexpectedDiscovery(_) => {}
+            other => panic!("{other:?}"),
+        }
     }
 
     fn same(one: &Op<Act>, other: &Op<Act>) -> bool {
@@ -216,10 +359,19 @@ impl ClientApp {
         let n = self.asked.len();
         if n == 0 { None } else { Some(self.asked[script.below(n)]) }
     }
+
+    fn waiting(&mut self, call: Call) -> &mut Waiting {
+        self.calls.iter_mut().find(|waiting| waiting.call == call).expect("the call is open")
+    }
+
+    fn forget(&mut self, call: Call) -> Waiting {
+        self.gone.push(call);
+        let ended = self.calls.extract_if(.., |waiting| waiting.call == call).next();
+        ended.expect("each request ends once")
+    }
 }
 
 impl End<ClientApp> {
-    /// Closes the connection.
     pub(super) fn close(&mut self, script: &Script<'_>) {
         while let Some(event) = self.machine.close() {
             let ClientEvent::CallFinished { call, outcome: CallOutcome::Closed } = event else {
@@ -244,6 +396,51 @@ impl End<ClientApp> {
             1 => self.machine.set_era(Some(Era::Legacy)),
             2 => self.machine.set_era(Some(Era::Modern)),
             _ => {}
+        }
+    }
+}
+
+/// Options of a call, and its time limits.
+struct How {
+    options: CallOptions,
+    timeout: u64,
+    limit: u64,
+    wants_progress: bool,
+}
+
+impl How {
+    fn of(kind: usize, config: &ClientConfig<'_>) -> Self {
+        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let (timeout, limit) = (millis(config.call_timeout), millis(config.call_limit));
+        let mut how =
+            Self { options: CallOptions::new(), timeout, limit, wants_progress: kind & 1 > 0 };
+        if how.wants_progress {
+            how.options = how.options.progress(true);
+        }
+        if kind & 2 > 0 {
+            how.timeout = 700;
+            how.options =
+                how.options.timeout(Duration::from_millis(700)).log_level(LoggingLevel::Info);
+        }
+        if kind & 4 > 0 {
+            how.limit = 1000;
+            how.options = how.options.limit(Duration::from_millis(1000));
+        }
+        how
+    }
+
+    fn waiting(self, call: Call, kind: Option<usize>, now: u64) -> Waiting {
+        let limit = if kind.is_some() { now.saturating_add(self.limit) } else { u64::MAX };
+        Waiting {
+            call,
+            kind: kind.unwrap_or(0),
+            is_listen: kind.is_none(),
+            listening: false,
+            wants_progress: self.wants_progress,
+            progress: None,
+            timeout: self.timeout,
+            limit,
+            deadline: Some(now.saturating_add(self.timeout).min(limit)),
         }
     }
 }

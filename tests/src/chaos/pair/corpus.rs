@@ -11,6 +11,7 @@ use mcp_sansio::{
 };
 
 use crate::chaos::script::Script;
+use crate::pair::{CLIENT_FEATURES, SERVER_FEATURES};
 
 /// A receive buffer, and whether every frame fits it.
 pub(super) fn rx(script: &Script<'_>) -> (RxBuffer<Vec<u8>>, bool) {
@@ -18,7 +19,6 @@ pub(super) fn rx(script: &Script<'_>) -> (RxBuffer<Vec<u8>>, bool) {
     (RxBuffer::new(vec![0; size]), size == 8192)
 }
 
-/// Sizes of output buffers.
 pub(super) const ROOMS: [usize; 10] = [4096, 1000, 600, 300, 200, 128, 64, 32, 16, 5];
 
 pub(super) const REQUESTS: [(&str, RawJson<'static>); 12] = [
@@ -47,12 +47,8 @@ pub(super) const ROOTS: RawJson<'static> = RawJson::from_static(r#"{"roots":[]}"
 pub(super) const SAMPLED: CreateMessageResult<'static> =
     CreateMessageResult::new(Role::Assistant, SamplingMessageContent::text("42"), "m");
 
-const CLIENT: ClientConfig<'static> = ClientConfig::new(
-    Implementation::new("chaos", "0.0.0"),
-    ClientFeatures::ROOTS_LIST_CHANGED
-        .with(ClientFeatures::SAMPLING)
-        .with(ClientFeatures::ELICITATION_FORM),
-);
+const CLIENT: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("chaos", "0.0.0"), CLIENT_FEATURES);
 
 pub(super) static CLIENTS: [ClientConfig<'static>; 8] = [
     CLIENT.max_rounds(1),
@@ -77,14 +73,9 @@ pub(super) static CLIENTS: [ClientConfig<'static>; 8] = [
         .call_timeout(Duration::ZERO),
 ];
 
-const ALL: Can = Can::TOOLS_LIST_CHANGED
-    .with(Can::RESOURCES_LIST_CHANGED)
-    .with(Can::RESOURCES_SUBSCRIBE)
-    .with(Can::PROMPTS_LIST_CHANGED)
-    .with(Can::COMPLETIONS)
-    .with(Can::LOGGING);
 const SERVER: ServerConfig<'static> =
-    ServerConfig::new(Implementation::new("chaos", "0.0.0"), ALL).methods(&["own/method"]);
+    ServerConfig::new(Implementation::new("chaos", "0.0.0"), SERVER_FEATURES)
+        .methods(&["own/method"]);
 
 pub(super) static SERVERS: [ServerConfig<'static>; 8] = [
     SERVER,

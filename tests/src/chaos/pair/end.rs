@@ -8,7 +8,8 @@ use super::corpus::{ROOMS, rx};
 use crate::chaos::script::{Script, show};
 use crate::delivery::respond;
 use crate::endpoint::Endpoint;
-use crate::pair::{Audit, Line, Speaker};
+use crate::line::Line;
+use crate::pair::{Audit, Speaker};
 
 pub(super) struct End<P: Role> {
     pub(super) machine: P::Machine,
@@ -22,8 +23,9 @@ pub(super) struct End<P: Role> {
     going_on: bool,
     /// Two operations may write into one frame.
     crossing: bool,
+    /// Whether the last call was `Full` and wrote a part of its frame.
+    pub(super) wrote_part: bool,
     pub(super) app: P,
-    pub(super) events: u64,
 }
 
 /// An operation that can be repeated unchanged.
@@ -35,14 +37,13 @@ pub(super) enum Op<A> {
 }
 
 /// The part that differs between the two ends: the application and its checks.
-pub(super) trait Role: Sized {
+pub(super) trait Role: Default {
     type Machine: Endpoint;
     /// A call that the application makes.
     type Act: Clone + Debug;
     const SPEAKER: Speaker;
 
     fn machine(script: &Script<'_>) -> Self::Machine;
-    fn new() -> Self;
     /// Chooses what the application does next, if it can do anything.
     fn choose(&mut self, machine: &Self::Machine, script: &Script<'_>) -> Option<Self::Act>;
     /// Makes the call through [`End::attempt`].
@@ -83,8 +84,8 @@ impl<P: Role> End<P> {
             begun: None,
             going_on: false,
             crossing: false,
-            app: P::new(),
-            events: 0,
+            wrote_part: false,
+            app: P::default(),
         }
     }
 
@@ -105,7 +106,7 @@ impl<P: Role> End<P> {
     /// Starts an operation. One that finds no room is given up.
     pub(super) fn run(&mut self, op: &Op<P::Act>, now: u64) {
         match self.perform(op, now) {
-            Err(SendError::Full) if self.line.wrote_part => self.begun = Some(op.clone()),
+            Err(SendError::Full) if self.wrote_part => self.begun = Some(op.clone()),
             _ => self.check(),
         }
     }
@@ -117,7 +118,7 @@ impl<P: Role> End<P> {
         let result = self.perform(&op, now);
         let goes_on = std::mem::take(&mut self.going_on);
         match result {
-            Err(SendError::Full) if self.line.wrote_part => self.begun = Some(op),
+            Err(SendError::Full) if self.wrote_part => self.begun = Some(op),
             // Not finished yet. Otherwise something new found no room.
             Err(SendError::Full) if goes_on => self.begun = Some(op),
             _ => self.check(),
@@ -141,7 +142,7 @@ impl<P: Role> End<P> {
         self.crossing = P::may_cross(&self.machine, begun, &op);
         let result = self.perform(&op, now);
         assert!(
-            self.crossing || result.is_ok() || !self.line.wrote_part,
+            self.crossing || result.is_ok() || !self.wrote_part,
             "{op:?} in the middle of {:?}",
             self.begun
         );
@@ -167,10 +168,10 @@ impl<P: Role> End<P> {
         call: impl FnOnce(&mut P::Machine, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
         let intrudes = self.intrudes();
-        attempt(&mut self.machine, &mut self.line, intrudes, call)
+        let Self { machine, line, wrote_part, .. } = self;
+        attempt(machine, line, wrote_part, intrudes, call)
     }
 
-    /// Makes a call that responds to a request.
     pub(super) fn respond(
         &mut self,
         request: RequestHandle,
@@ -188,14 +189,14 @@ impl<P: Role> End<P> {
         let (intrudes, at) = (self.intrudes(), Instant::from_millis(now));
         let Some(mut messages) = self.rx.next_messages() else { return Ok(()) };
         loop {
-            let event = attempt(&mut self.machine, &mut self.line, intrudes, |machine, tx| {
+            let Self { machine, line, wrote_part, .. } = self;
+            let event = attempt(machine, line, wrote_part, intrudes, |machine, tx| {
                 machine.next_event(at, &mut messages, tx)
-            })
-            .map(|event| event.map(|event| self.app.event(&self.machine, &event, now, self.roomy)));
+            });
             match event {
-                Ok(Some(())) => {
+                Ok(Some(event)) => {
+                    self.app.event(&self.machine, &event, now, self.roomy);
                     self.going_on = false;
-                    self.events += 1;
                 }
                 Ok(None) => return Ok(()),
                 Err(error) => {
@@ -213,16 +214,13 @@ impl<P: Role> End<P> {
             let due = self.machine.poll_timeout();
             let idle = due.is_none_or(|due| due > at) && !self.crossing;
             let before = self.line.tx.pending().len();
-            let event = attempt(&mut self.machine, &mut self.line, intrudes, |machine, tx| {
-                machine.handle_timeout(at, tx)
-            });
+            let event = self.attempt(|machine, tx| machine.handle_timeout(at, tx));
             let wrote = self.line.tx.pending().len() > before;
             // A frame that has begun is continued whatever the time is.
             let nothing = matches!(event, Ok(None)) && !wrote;
             assert!(!idle || nothing || self.going_on, "the deadline {due:?} was handled at {now}");
             self.going_on &= event.is_err();
             if let Some(event) = event? {
-                self.events += 1;
                 self.app.event(&self.machine, &event, now, self.roomy);
             } else if !wrote {
                 if !intrudes && now < u64::MAX / 4 {
@@ -256,18 +254,19 @@ impl<P: Role> End<P> {
 
     /// Some bytes leave the output buffer.
     pub(super) fn drain_some(&mut self, script: &Script<'_>, audit: &mut Audit) {
-        self.drain(*script.pick(&[usize::MAX, usize::MAX, 100, 17, 1]), audit);
+        self.line.drain_at_most(*script.pick(&[usize::MAX, usize::MAX, 100, 17, 1]));
+        self.listen(audit);
     }
 
-    /// Moves at most `n` bytes out of the output buffer.
-    pub(super) fn drain(&mut self, n: usize, audit: &mut Audit) {
-        self.line.drain(n);
+    /// All bytes leave it.
+    pub(super) fn drain(&mut self, audit: &mut Audit) {
+        self.line.drain();
         self.listen(audit);
     }
 
     /// Checks the lines that were written since the last call.
     pub(super) fn listen(&mut self, audit: &mut Audit) {
-        for text in std::mem::take(&mut self.line.said) {
+        for text in self.line.lines() {
             show(format_args!("{:?}: {}", P::SPEAKER, String::from_utf8_lossy(&text)));
             audit.line(P::SPEAKER, &text);
         }
@@ -279,6 +278,7 @@ impl<P: Role> End<P> {
 fn attempt<M: Endpoint, R>(
     machine: &mut M,
     line: &mut Line,
+    wrote_part: &mut bool,
     intrudes: bool,
     call: impl FnOnce(&mut M, &mut Tx<'_>) -> Result<R, SendError>,
 ) -> Result<R, SendError> {
@@ -287,7 +287,7 @@ fn attempt<M: Endpoint, R>(
     let written = &line.tx.pending()[before..];
     let ends = written.iter().filter(|byte| **byte == b'\n').count();
     assert!(!intrudes || written.is_empty(), "a call wrote into the open frame of another");
-    line.wrote_part = result.is_err() && line.tx.is_mid_frame() && !written.is_empty();
+    *wrote_part = result.is_err() && line.tx.is_mid_frame() && !written.is_empty();
     match &result {
         Ok(_) => {
             assert!(
@@ -295,7 +295,7 @@ fn attempt<M: Endpoint, R>(
                 "the output is not one frame"
             )
         }
-        Err(SendError::Full) if line.wrote_part => {
+        Err(SendError::Full) if *wrote_part => {
             assert_eq!(ends, 0, "a partial frame ends a line")
         }
         Err(error) => {

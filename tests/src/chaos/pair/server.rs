@@ -6,18 +6,28 @@ use mcp_sansio::types::{
     ElicitParams, Field, LoggingLevel, RequestedSchema, StringSchema, TextResult,
 };
 use mcp_sansio::{
-    Call, Change, ClientFeatures, ClientRequest, Delivery, Instant, LogMessage, Progress, RawJson,
-    RequestHandle, RpcError, SendError, Server, ServerEvent,
+    Call, CallOutcome, Change, ClientFeatures, ClientRequest, Delivery, Instant, LogMessage,
+    Progress, RawJson, RequestHandle, RpcError, SendError, Server, ServerEvent, Violation,
 };
 
 use super::corpus::SERVERS;
 use super::end::{End, Op, Role};
-use super::server_app::ServerApp;
-use crate::chaos::script::Script;
+use crate::chaos::script::{Script, show};
 use crate::memory::new_server;
 use crate::pair::Speaker;
 
-pub(super) type Machine = Server<'static>;
+type Machine = Server<'static>;
+
+#[derive(Default)]
+pub(super) struct ServerApp {
+    jobs: Vec<RequestHandle>,
+    listens: Vec<RequestHandle>,
+    calls: Vec<Call>,
+    gone: Vec<RequestHandle>,
+    /// Changes that not every subscriber has been told of.
+    changes: Vec<Change<'static>>,
+    tokens: usize,
+}
 
 /// A call that can be repeated as it was.
 #[derive(Clone, Debug)]
@@ -39,10 +49,6 @@ impl Role for ServerApp {
 
     fn machine(script: &Script<'_>) -> Machine {
         new_server::<3, 3>(script.pick(&SERVERS))
-    }
-
-    fn new() -> Self {
-        Self::default()
     }
 
     fn choose(&mut self, _: &Machine, script: &Script<'_>) -> Option<Act> {
@@ -102,7 +108,7 @@ impl Role for ServerApp {
             Act::Progress { request, done } => {
                 let progress = Progress::of(*done as u64).total(30).message("so \"far\"");
                 let told = end.attempt(|server, tx| server.progress(at, *request, &progress, tx));
-                assert!(!end.line.wrote_part, "{told:?}");
+                assert!(!end.wrote_part, "{told:?}");
                 assert!(told != Ok(Delivery::Gone) || !end.app.jobs.contains(request));
                 _ = told?;
             }
@@ -112,7 +118,7 @@ impl Role for ServerApp {
                     Some(request) => end.attempt(|server, tx| server.log(*request, &message, tx)),
                     None => end.attempt(|server, tx| server.log_unrelated(&message, tx)),
                 };
-                assert!(!end.line.wrote_part, "{told:?}");
+                assert!(!end.wrote_part, "{told:?}");
                 _ = told?;
             }
             Act::Publish { at } => {
@@ -165,7 +171,39 @@ impl Role for ServerApp {
     }
 
     fn event(&mut self, server: &Machine, event: &ServerEvent<'_>, _: u64, roomy: bool) {
-        self.check_event(server, event, roomy);
+        show(format_args!("   server saw {event:?}"));
+        match event {
+            ServerEvent::Request(request) => {
+                assert!(server.is_request_open(request.handle));
+                self.jobs.push(request.handle);
+            }
+            ServerEvent::Listening { request } => self.listens.push(*request),
+            ServerEvent::RequestCancelled { request, .. }
+            | ServerEvent::RequestTimedOut { request } => {
+                assert!(
+                    !server.is_request_open(*request) && self.forget(*request),
+                    "each request ends once"
+                );
+            }
+            ServerEvent::CallFinished { outcome: CallOutcome::Cancelled, .. } => {}
+            ServerEvent::CallFinished { call, .. } => {
+                let ended = self.calls.extract_if(.., |open| open == call).next();
+                ended.expect("each request ends once");
+            }
+            ServerEvent::Violation(found) => match found.violation {
+                Violation::TooLong => assert!(!roomy),
+                Violation::TooManyRequests
+                | Violation::UnknownMethod
+                | Violation::InvalidParams
+                | Violation::NotInitialized
+                | Violation::UnsupportedVersion => {}
+                other => panic!("{other:?}"),
+            },
+            ServerEvent::PeerError(error) => panic!("{error:?}"),
+            _ => {}
+        }
+        // A request that ends takes its nested calls with it.
+        self.calls.retain(|call| server.is_call_open(*call));
     }
 
     fn same(one: &Op<Act>, other: &Op<Act>) -> bool {
@@ -211,8 +249,17 @@ impl Role for ServerApp {
     }
 }
 
+impl ServerApp {
+    fn forget(&mut self, request: RequestHandle) -> bool {
+        let before = self.jobs.len() + self.listens.len();
+        self.jobs.retain(|job| *job != request);
+        self.listens.retain(|listen| *listen != request);
+        self.gone.push(request);
+        self.jobs.len() + self.listens.len() < before
+    }
+}
+
 impl End<ServerApp> {
-    /// Closes the connection.
     pub(super) fn close(&mut self, script: &Script<'_>) {
         self.machine.close();
         assert_eq!(
@@ -226,7 +273,7 @@ impl End<ServerApp> {
             std::mem::replace(&mut self.machine, new_server::<3, 3>(&SERVERS[0]))
         };
         let before = std::mem::replace(self, Self::new(script));
-        (self.machine, self.events, self.app.tokens) = (machine, before.events, before.app.tokens);
+        (self.machine, self.app.tokens) = (machine, before.app.tokens);
     }
 }
 

@@ -1,9 +1,8 @@
 //! Both ends, the lines between them, and the clock.
 
-use super::client::Act;
-use super::client_app::ClientApp;
+use super::client::{Act, ClientApp};
 use super::end::{End, Op, Role};
-use super::server_app::ServerApp;
+use super::server::ServerApp;
 use crate::chaos::script::{Script, show};
 use crate::pair::Audit;
 
@@ -27,52 +26,31 @@ impl<'d> World<'d> {
         self.script.is_over()
     }
 
-    /// Performs one random step.
     pub(super) fn step(&mut self) {
-        let now = self.now;
-        match self.script.below(20) {
-            0..4 => self.client_acts(),
-            4..8 => self.server_acts(),
-            8..11 => self.up(),
-            11..14 => self.down(),
+        let Self { script, client, server, audit, now } = self;
+        match script.below(20) {
+            0..4 => client.act(script, audit, *now),
+            4..8 => server.act(script, audit, *now),
+            8..11 => transfer(client, server, script, audit, *now),
+            11..14 => transfer(server, client, script, audit, *now),
             14 | 15 => {
                 // Deliver in both directions, several times.
-                for _ in 0..self.script.below(8) {
-                    self.up();
-                    self.down();
+                for _ in 0..script.below(8) {
+                    transfer(client, server, script, audit, *now);
+                    transfer(server, client, script, audit, *now);
                 }
             }
             16 => self.wait(&[0, 1, 5, 40, 200]),
             17 => self.wait(&[300, 700, 1000, 3000, 100_000]),
-            18 if self.script.once_in(16) => self.wait(&[u64::MAX / 2, 1 << 40]),
-            18 if self.script.once_in(4) => self.now = now.saturating_sub(500),
-            19 if self.client.app.failed || self.script.once_in(24) => self.reconnect(),
+            18 if script.once_in(16) => self.wait(&[u64::MAX / 2, 1 << 40]),
+            18 if script.once_in(4) => *now = now.saturating_sub(500),
+            19 if client.app.failed || script.once_in(24) => self.reconnect(),
             _ => {
-                self.client_acts();
-                self.server_acts();
+                client.act(script, audit, *now);
+                server.act(script, audit, *now);
             }
         }
         self.listen();
-    }
-
-    fn client_acts(&mut self) {
-        self.client.act(&self.script, &mut self.audit, self.now);
-    }
-
-    fn server_acts(&mut self) {
-        self.server.act(&self.script, &mut self.audit, self.now);
-    }
-
-    /// Transfers bytes from the client to the server.
-    fn up(&mut self) {
-        let Self { script, client, server, audit, now } = self;
-        transfer(client, server, script, audit, *now);
-    }
-
-    /// Transfers bytes from the server to the client.
-    fn down(&mut self) {
-        let Self { script, client, server, audit, now } = self;
-        transfer(server, client, script, audit, *now);
     }
 
     fn wait(&mut self, times: &[u64]) {
@@ -101,7 +79,7 @@ impl<'d> World<'d> {
     }
 
     /// Everything is responded to or given up, after which nothing may be left.
-    pub(super) fn end(mut self) -> u64 {
+    pub(super) fn end(mut self) {
         show(format_args!("   the end"));
         for _ in 0..20_000 {
             if self.client.app.failed {
@@ -111,37 +89,27 @@ impl<'d> World<'d> {
             }
             let Self { client, server, audit, now, .. } = &mut self;
             client.go_on(*now);
-            client.drain(usize::MAX, audit);
+            client.drain(audit);
             server.go_on(*now);
-            server.drain(usize::MAX, audit);
+            server.drain(audit);
             let mut left = finish(client, server, *now);
-            server.drain(usize::MAX, audit);
+            server.drain(audit);
             left |= finish(server, client, *now);
             left |= client.line.is_busy() || server.line.is_busy();
             left |= client.begun.is_some() || server.begun.is_some();
-            if !left && self.rest_is_read() {
+            left |= client.rx.next_messages().is_some() || server.rx.next_messages().is_some();
+            if !left {
                 return self.over();
             }
         }
         panic!("the script does not terminate");
     }
 
-    /// Whether every frame has been read.
-    fn rest_is_read(&mut self) -> bool {
-        for rx in [&mut self.client.rx, &mut self.server.rx] {
-            if rx.next_messages().is_some() {
-                return false;
-            }
-        }
-        true
-    }
-
-    fn over(&self) -> u64 {
+    fn over(&self) {
         assert!(self.client.line.is_whole() && self.server.line.is_whole());
         let (client, server) = (&self.client.machine, &self.server.machine);
         assert_eq!((client.open_requests(), server.open_requests()), (0, 0));
         assert_eq!((client.open_calls(), server.open_calls()), (0, 0));
-        self.client.events + self.server.events + self.audit.lines
     }
 }
 

@@ -19,7 +19,6 @@ use super::ledger::Ledger;
 use super::world::{World, Writer};
 use crate::delivery::respond;
 
-/// State of the application.
 #[derive(Default)]
 pub(super) struct Application {
     pub(super) jobs: Vec<Job>,
@@ -29,7 +28,6 @@ pub(super) struct Application {
     gone: Vec<RequestHandle>,
 }
 
-/// A request that waits for its response.
 #[derive(Clone)]
 pub(super) struct Job {
     pub(super) handle: RequestHandle,
@@ -121,7 +119,6 @@ struct Echo<'f> {
 }
 
 impl<'d> World<'d> {
-    /// Performs one random action.
     pub(super) fn act(&mut self) {
         let what = self.script.below(16);
         show(format_args!("   {what} at {}", self.now));
@@ -150,9 +147,7 @@ impl<'d> World<'d> {
             1 if writer != Writer::Timeout => {
                 let now = self.instant();
                 match self.attempt(|server, tx| server.handle_timeout(now, tx)) {
-                    Ok(Some(event)) => {
-                        self.application.event(&mut self.ledger, &self.server, &event, None)
-                    }
+                    Ok(Some(event)) => self.saw(&event, None),
                     Ok(None) => {}
                     Err(error) => assert_eq!(error, SendError::Full),
                 }
@@ -301,7 +296,6 @@ impl<'d> World<'d> {
         }
     }
 
-    /// Sends a result.
     fn result(
         &mut self,
         handle: RequestHandle,
@@ -310,7 +304,6 @@ impl<'d> World<'d> {
         self.respond(handle, |server, tx| server.respond(handle, result, tx))
     }
 
-    /// Sends a response.
     pub(super) fn respond(
         &mut self,
         handle: RequestHandle,

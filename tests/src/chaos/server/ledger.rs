@@ -9,7 +9,7 @@ use serde_json::{Value, from_slice, from_str};
 /// A line from the client.
 #[derive(Default, Debug)]
 pub(super) struct Heard {
-    pub(super) line: Vec<u8>,
+    pub(super) line: String,
     /// Number of requests in it that need a response.
     pub(super) requests: usize,
     /// The id, if the line is a single request.
@@ -53,13 +53,14 @@ struct Message<'m> {
 impl Ledger {
     /// Records a line from the client.
     pub(super) fn hear(&mut self, line: &[u8]) -> Heard {
-        let mut heard = Heard { line: line.to_vec(), ..Heard::default() };
+        let text = String::from_utf8_lossy(line).into_owned();
+        let mut heard = Heard { line: text, ..Heard::default() };
         if let Ok(batch) = from_slice::<Vec<&RawValue>>(line) {
             for message in batch {
                 _ = self.hear_message(message.get(), &mut heard.requests);
             }
         } else {
-            heard.id = self.hear_message(&String::from_utf8_lossy(line), &mut heard.requests);
+            heard.id = self.hear_message(&heard.line, &mut heard.requests);
         }
         heard
     }
@@ -92,17 +93,10 @@ impl Ledger {
         }
     }
 
-    /// Takes back the last recorded line.
-    pub(super) fn take_back(&mut self, heard: &Heard) {
-        self.forgive(heard.id.as_ref());
-    }
-
-    /// Whether every line is finished.
     pub(super) fn is_whole(&self) -> bool {
         self.unfinished.is_empty()
     }
 
-    /// Whether the last line is a ping.
     pub(super) fn last_is_ping(&self) -> bool {
         let ping: Result<Message<'_>, _> = from_slice(&self.last);
         ping.is_ok_and(|ping| ping.method.is_some_and(|method| method.get() == "\"ping\""))

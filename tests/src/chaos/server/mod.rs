@@ -13,8 +13,7 @@ use super::script::Script;
 /// Plays `data` as a script: what a client sends, how it arrives, what the application does, and
 /// how slowly the output drains.
 ///
-/// # Panics
-/// When one of these does not hold:
+/// These must hold:
 /// - A call that fails writes nothing and changes nothing; one that succeeds writes at most one
 ///   whole line; `Full` means that bytes are pending.
 /// - Each line is a JSON-RPC message, and no line is cut or mixed with another.

@@ -1,6 +1,7 @@
 //! The server, its buffers and the line to the client.
 
 use std::collections::VecDeque;
+use std::io::Read as _;
 use std::time::Duration;
 
 use mcp_sansio::types::{CacheScope, Implementation};
@@ -15,6 +16,7 @@ use super::corpus;
 use super::ledger::{Heard, Ledger};
 use super::tasks;
 use crate::frames::record;
+use crate::pair::SERVER_FEATURES;
 
 /// All state but the receive buffer, which frames borrow.
 pub(super) struct World<'d> {
@@ -37,7 +39,7 @@ pub(super) struct World<'d> {
     pub(super) by_hand: bool,
     /// Received bytes of an unfinished line.
     line: Vec<u8>,
-    lines: VecDeque<Heard>,
+    lines: VecDeque<Vec<u8>>,
     /// The frame being read, and the number of responses to it.
     frame: Option<(Heard, usize)>,
 }
@@ -97,13 +99,11 @@ impl<'d> World<'d> {
         Instant::from_millis(self.now)
     }
 
-    /// Connects a client.
     pub(super) fn open(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
         let opening = corpus::opening(&self.script);
         self.arrive(rx, opening.as_bytes());
     }
 
-    /// Performs one random step.
     pub(super) fn step(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
         match self.script.below(16) {
             0..7 => {
@@ -168,6 +168,10 @@ impl<'d> World<'d> {
         assert_eq!((self.server.poll_timeout(), self.server.legacy_revision()), (None, None));
     }
 
+    pub(super) fn saw(&mut self, event: &ServerEvent<'_>, id: Option<String>) {
+        self.application.event(&mut self.ledger, &self.server, event, id);
+    }
+
     fn let_time_pass(&mut self) {
         let jump = *self.script.pick(&[1, 0, 10, 99, 1000, 5000, 10_000, 100_000, u64::MAX / 2]);
         // Sometimes backwards.
@@ -183,9 +187,7 @@ impl<'d> World<'d> {
         for _ in 0..100 {
             let now = self.instant();
             match self.send(Writer::Timeout, |server, tx| server.handle_timeout(now, tx)) {
-                Ok(Some(event)) => {
-                    self.application.event(&mut self.ledger, &self.server, &event, None)
-                }
+                Ok(Some(event)) => self.saw(&event, None),
                 Ok(None) => {
                     // More may have become due while a ping was finished. Otherwise an adapter
                     // would loop.
@@ -320,9 +322,7 @@ impl<'d> World<'d> {
             if rest.is_empty() && (self.frame.is_none() || !self.ending) {
                 return;
             }
-            let spare = rx.spare();
-            let n = spare.len().min(rest.len()).min(chunk);
-            spare[..n].copy_from_slice(&rest[..n]);
+            let n = rest.take(chunk as u64).read(rx.spare()).expect("a slice is read");
             rx.commit(n);
             self.read(&rest[..n]);
             rest = &rest[n..];
@@ -341,8 +341,7 @@ impl<'d> World<'d> {
     fn read(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if *byte == b'\n' {
-                let line = std::mem::take(&mut self.line);
-                self.lines.push_back(Heard { line, ..Heard::default() });
+                self.lines.push_back(std::mem::take(&mut self.line));
             } else {
                 self.line.push(*byte);
             }
@@ -353,9 +352,8 @@ impl<'d> World<'d> {
         loop {
             let Some(mut messages) = rx.next_messages() else {
                 assert!(self.frame.is_none(), "a frame was lost");
-                self.lines.retain(|heard| !is_blank(&heard.line));
-                assert!(self.lines.is_empty(), "lines without a frame: {:?}", self.lines);
-                return;
+                let mut lines = self.lines.drain(..);
+                return assert!(lines.all(|line| is_blank(&line)), "a line has no frame");
             };
             if self.frame.is_none() {
                 self.frame = Some((self.which(messages.frame()), 0));
@@ -369,25 +367,19 @@ impl<'d> World<'d> {
     /// Finds the line of a frame.
     fn which(&mut self, frame: Frame<'_>) -> Heard {
         loop {
-            let heard = self.lines.pop_front().expect("each frame is one of the lines");
-            show(format_args!("<- {}", String::from_utf8_lossy(&heard.line)));
-            match frame {
-                Frame::Complete(line)
-                    if heard.line.strip_suffix(b"\r").unwrap_or(&heard.line).ends_with(line) =>
-                {
-                    return self.ledger.hear(&heard.line);
+            let line = self.lines.pop_front().expect("each frame is one of the lines");
+            let text = String::from_utf8_lossy(&line);
+            show(format_args!("<- {text}"));
+            let is_it = match frame {
+                Frame::Complete(own) => line.strip_suffix(b"\r").unwrap_or(&line).ends_with(own),
+                Frame::Oversized { prefix, tail } => {
+                    line.starts_with(prefix) && line.ends_with(tail)
                 }
-                Frame::Oversized { prefix, tail }
-                    if heard.line.starts_with(prefix) && heard.line.ends_with(tail) =>
-                {
-                    return self.ledger.hear(&heard.line);
-                }
-                _ => assert!(
-                    is_blank(&heard.line),
-                    "{frame:?} for {:?}",
-                    String::from_utf8_lossy(&heard.line)
-                ),
+            };
+            if is_it {
+                return self.ledger.hear(&line);
             }
+            assert!(is_blank(&line), "{frame:?} for {text:?}");
         }
     }
 
@@ -397,21 +389,14 @@ impl<'d> World<'d> {
             self.in_batch = self
                 .frame
                 .as_ref()
-                .is_some_and(|(heard, ..)| heard.line.trim_ascii_start().starts_with(b"["));
+                .is_some_and(|(heard, ..)| heard.line.trim_ascii_start().starts_with('['));
             let event =
                 self.send(Writer::NextEvent, |server, tx| server.next_event(now, messages, tx));
             self.in_batch = false;
             let Some((heard, counted)) = &mut self.frame else { panic!("no frame") };
             *counted += self.ledger.answers - answers;
             let Some(event) = event? else {
-                if heard.requests > *counted {
-                    panic!(
-                        "{} of {} requests were answered: {:?}",
-                        counted,
-                        heard.requests,
-                        String::from_utf8_lossy(&heard.line)
-                    );
-                }
+                assert!(heard.requests <= *counted, "only {counted} were answered: {heard:?}");
                 self.frame = None;
                 return Ok(());
             };
@@ -428,17 +413,11 @@ impl<'d> World<'d> {
                 _ => {}
             }
             let id = heard.id.clone();
-            let line = std::mem::take(&mut heard.line);
-            self.application.event(&mut self.ledger, &self.server, &event, id);
-            if let ServerEvent::Request(request) = event
-                && self.script.once_in(5)
-            {
-                self.echo(&request);
-            } else if let ServerEvent::Request(request) = event {
-                self.task_request(&request);
-            }
-            if let Some((heard, ..)) = &mut self.frame {
-                heard.line = line;
+            self.saw(&event, id);
+            match event {
+                ServerEvent::Request(request) if self.script.once_in(5) => self.echo(&request),
+                ServerEvent::Request(request) => self.task_request(&request),
+                _ => {}
             }
         }
         panic!("handling a frame does not terminate");
@@ -461,17 +440,12 @@ impl<'d> World<'d> {
                     {
                         self.ledger.forgive(heard.id.as_ref());
                     }
-                    self.application.event(
-                        &mut self.ledger,
-                        &self.server,
-                        &event,
-                        heard.id.clone(),
-                    );
+                    self.saw(&event, heard.id.clone());
                 }
                 Ok(None) => return,
                 Err(error) => {
                     assert_eq!(error, SendError::Full);
-                    return self.ledger.take_back(&heard);
+                    return self.ledger.forgive(heard.id.as_ref());
                 }
             }
         }
@@ -488,14 +462,7 @@ fn is_blank(line: &[u8]) -> bool {
     line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r'))
 }
 
-const ALL: Can = Can::TOOLS_LIST_CHANGED
-    .with(Can::RESOURCES_LIST_CHANGED)
-    .with(Can::RESOURCES_SUBSCRIBE)
-    .with(Can::PROMPTS_LIST_CHANGED)
-    .with(Can::COMPLETIONS)
-    .with(Can::LOGGING)
-    .with(Can::TASKS_LIST)
-    .with(Can::TASKS_CANCEL);
+const ALL: Can = SERVER_FEATURES.with(Can::TASKS_LIST).with(Can::TASKS_CANCEL);
 const FULL: ServerConfig =
     ServerConfig::new(Implementation::new("chaos", "0.0.0"), ALL).methods(&["own/method"]);
 

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use mcp_sansio::{CallOptions, Delivery, Progress, RawJson, SendError};
 
-use super::super::End;
 use super::{LEGACY, Step, ask, secs, tool};
 
 pub(super) const STEPS: &[Step] = &[
@@ -41,8 +40,7 @@ pub(super) const STEPS: &[Step] = &[
         play: |stage| {
             stage.client.app.deaf = true;
             let now = stage.instant();
-            let End { machine: server, line, app, .. } = &mut stage.server;
-            app.ask(server, line, now, "roots", None).expect("declared");
+            stage.server.ask(now, "roots").expect("declared");
             stage.run();
             let (call, _) = stage.server.app.asked.remove(0);
             assert_eq!(stage.server.send(|server, tx| server.cancel_call(now, call, tx)), Ok(()));
@@ -101,8 +99,7 @@ pub(super) const STEPS: &[Step] = &[
         play: |stage| {
             stage.client.app.deaf = true;
             let now = stage.instant();
-            let End { machine: server, line, app, .. } = &mut stage.server;
-            app.ask(server, line, now, "sampling", None).expect("declared");
+            stage.server.ask(now, "sampling").expect("declared");
             stage.wait(secs(59));
             assert_eq!(stage.server.app.asked.len(), 1);
             stage.wait(secs(2));

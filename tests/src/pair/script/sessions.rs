@@ -6,7 +6,7 @@ use mcp_sansio::{
     SendError,
 };
 
-use super::super::{End, Stage};
+use super::super::Stage;
 use super::{LEGACY, MODERN, Step, ask, secs, tool};
 
 pub(super) const STEPS: &[Step] = &[
@@ -238,8 +238,7 @@ pub(super) const STEPS: &[Step] = &[
         play: |stage| {
             ask(stage, "ping", "ping", "{}");
             let now = stage.instant();
-            let End { machine: server, line, app, .. } = &mut stage.server;
-            app.ask(server, line, now, "ping", None).expect("the ping is allowed");
+            stage.server.ask(now, "ping").expect("the ping is allowed");
         },
         expect: "
             c ping: {}
@@ -253,12 +252,9 @@ pub(super) const STEPS: &[Step] = &[
             is_refused(stage, "ping", "{}");
             let told = stage.client.send(|client, tx| client.roots_changed(tx));
             assert!(matches!(told, Err(SendError::NotAllowed(_))));
-            let End { machine: server, line, app, .. } = &mut stage.server;
             for what in ["ping", "roots", "sampling", "elicitation"] {
-                assert!(matches!(
-                    app.ask(server, line, now, what, None),
-                    Err(SendError::NotAllowed(_))
-                ));
+                let asked = stage.server.ask(now, what);
+                assert!(matches!(asked, Err(SendError::NotAllowed(_))));
             }
         },
         expect: "",

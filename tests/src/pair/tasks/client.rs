@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::Clock;
 use crate::chaos::script::{Script, show};
-use crate::pair::Line;
-use crate::pair::line::rx;
+use crate::line::Line;
+use crate::pair::end::rx;
 
 const CONFIG: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("c", "1"),
@@ -34,11 +34,9 @@ pub(super) struct ClientEnd<'d> {
     pub(super) line: Line,
     pub(super) rx: RxBuffer<Vec<u8>>,
     pub(super) followed: Vec<Followed>,
-    /// Requests in flight.
     calls: Vec<(Call, usize, Purpose)>,
     /// Questions of a session that wait for the user.
     asked: Vec<(RequestHandle, String)>,
-    /// Whether connecting has failed.
     pub(super) has_failed: bool,
     /// Whether lines were lost or doubled, so that some come unexpectedly.
     pub(super) is_disturbed: bool,
@@ -69,7 +67,6 @@ pub struct Followed {
     wake: Option<u64>,
 }
 
-/// How far a response to an input request is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Progress {
     New,
@@ -91,13 +88,10 @@ enum Phase {
 pub enum Report {
     /// The text of the result, and whether it is an error of the tool.
     Done(String, bool),
-    /// The task failed with this error.
     Failed(i64, String),
-    /// The task was cancelled.
     Cancelled,
     /// The server does not have it any more.
     Gone(TaskGone),
-    /// A response was invalid.
     Invalid(Violation),
     /// The call has no response, or is no task.
     NoTask,
@@ -171,9 +165,7 @@ impl<'d> ClientEnd<'d> {
         mut call: impl FnMut(&mut Client<'_>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
         let Self { state, config, line, .. } = self;
-        let result = line.send(|tx| call(&mut state.client(config), tx));
-        line.drain(usize::MAX);
-        result
+        line.send(|tx| call(&mut state.client(config), tx))
     }
 
     fn request(
@@ -213,14 +205,12 @@ impl<'d> ClientEnd<'d> {
         Ok(())
     }
 
-    /// Wants to cancel the task of a call.
     pub(super) fn cancel(&mut self, index: usize) -> Result<(), SendError> {
         let Phase::Following(_, id) = &self.followed[index].phase else { return Ok(()) };
         let params = json!({ "taskId": id });
         self.request(index, Purpose::Cancel, "tasks/cancel", &params, CallOptions::new())
     }
 
-    /// Listens to the task of a call.
     pub(super) fn listen(&mut self, index: usize) -> Result<(), SendError> {
         let Phase::Following(_, id) = &self.followed[index].phase else { return Ok(()) };
         let id = id.clone();
@@ -232,7 +222,6 @@ impl<'d> ClientEnd<'d> {
         Ok(())
     }
 
-    /// Handles every frame that has arrived.
     pub(super) fn receive(&mut self) {
         let at = self.clock.at();
         let mut rx = std::mem::replace(&mut self.rx, RxBuffer::new(Vec::new()));
@@ -455,7 +444,6 @@ impl<'d> ClientEnd<'d> {
 
 impl Followed {
     /// What the application was told, and when.
-    #[must_use]
     pub fn report(&self) -> Option<(&Report, u64)> {
         match &self.phase {
             Phase::Over(report, when) => Some((report, *when)),
@@ -465,12 +453,6 @@ impl Followed {
 
     pub(super) const fn is_following(&self) -> bool {
         matches!(self.phase, Phase::Following(..))
-    }
-
-    /// The time at which the client was told of the task.
-    #[must_use]
-    pub const fn created(&self) -> u64 {
-        self.created
     }
 
     fn over(&mut self, report: Report, now: u64) {

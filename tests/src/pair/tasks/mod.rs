@@ -39,7 +39,6 @@ impl Clock {
     }
 }
 
-/// The question that a task asks.
 fn question(label: u64, number: u32) -> String {
     format!("{label}.{number}?")
 }

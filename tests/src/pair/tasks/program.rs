@@ -16,7 +16,6 @@ use crate::chaos::script::{Script, show};
 /// The one client of the program.
 pub(super) const OWNER: TaskOwner = TaskOwner(1);
 
-/// The tasks and their work.
 pub struct Program {
     pub(super) clock: Clock,
     state: TasksState<4>,
@@ -31,24 +30,19 @@ pub struct Program {
 #[derive(Default)]
 pub struct Works(pub Vec<Work>);
 
-/// The work of a task.
 pub struct Work {
     /// The number of the call.
     pub label: u64,
     pub(super) key: TaskKey,
-    /// The time of the creation.
     pub created: u64,
     /// The time for which the task is kept.
     pub ttl: u64,
-    /// How and when it has ended.
     pub ended: Option<(Ended, u64)>,
-    /// Whether the client asked to cancel it.
     pub is_cancelled: bool,
     /// The input requests, by their numbers, and whether there was a response.
     pub asked: BTreeMap<u32, bool>,
 }
 
-/// How a task has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     /// By its work, or by the client.
@@ -67,7 +61,6 @@ impl Program {
         self.state.tasks(&self.config)
     }
 
-    /// Begins the work of a call.
     pub(super) fn create(&mut self, label: u64, ttl_ms: Option<u64>) -> Result<TaskKey, TaskError> {
         let mut id = [0xa5; 16];
         id[..8].copy_from_slice(&(self.works.0.len() as u64 + 1).to_le_bytes());
@@ -81,18 +74,13 @@ impl Program {
         Ok(key)
     }
 
-    /// The tool asks. Returns the number of the question.
-    ///
-    /// # Panics
-    /// When a number is used again.
-    pub fn ask(&mut self, index: usize) -> Option<u32> {
+    pub fn ask(&mut self, index: usize) {
         let (key, now) = (self.works.0[index].key, self.clock.time());
-        let number = self.tasks().ask(now, key)?;
+        let Some(number) = self.tasks().ask(now, key) else { return };
         let work = &mut self.works.0[index];
         assert!(work.ended.is_none() && work.asked.insert(number, false).is_none());
         self.changed.push(key);
         show(format_args!("   work {index} asks {number}"));
-        Some(number)
     }
 
     /// The tool does not need an input any more.
@@ -115,9 +103,6 @@ impl Program {
     }
 
     /// The work ends, perhaps too late.
-    ///
-    /// # Panics
-    /// When a task ends twice.
     pub fn end(&mut self, index: usize, end: TaskEnd) {
         let (key, now) = (self.works.0[index].key, self.clock.time());
         let did_end = self.tasks().end(now, key, end);
@@ -169,7 +154,7 @@ impl Program {
         let index = script.below(self.works.0.len());
         match script.below(10) {
             0 => {}
-            1..=3 if self.works.0[index].open().count() < MAX_OPEN => _ = self.ask(index),
+            1..=3 if self.works.0[index].open().count() < MAX_OPEN => self.ask(index),
             4 => self.say(index, &self.clock.now().to_string()),
             5 => self.withdraw(index, 1 + script.below(4) as u32),
             // Most of what a client wants to cancel is cancelled.
@@ -208,8 +193,6 @@ impl Works {
 }
 
 impl Work {
-    /// The text of its result.
-    #[must_use]
     pub fn text(&self) -> String {
         format!("result of call {} ", self.label).repeat(8)
     }
@@ -241,5 +224,4 @@ impl TaskContent for Works {
     }
 }
 
-/// The error of failed work.
 pub(super) const WORK_FAILED: &str = "The work failed";

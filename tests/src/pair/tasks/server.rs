@@ -13,8 +13,8 @@ use mcp_sansio::{
 use super::program::{OWNER, Program, Works};
 use super::{Clock, Ended, question};
 use crate::chaos::script::{Script, show};
-use crate::pair::Line;
-use crate::pair::line::rx;
+use crate::line::Line;
+use crate::pair::end::rx;
 
 static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("s", "1"),
@@ -57,7 +57,6 @@ impl<'d> ServerEnd<'d> {
         self.state.server(&CONFIG)
     }
 
-    /// Begins a new connection.
     pub(super) fn reconnect(&mut self, room: usize) {
         let none = Program::new(Default::default(), self.clock.clone());
         let program = std::mem::replace(&mut self.program, none);
@@ -69,22 +68,16 @@ impl<'d> ServerEnd<'d> {
         &mut self,
         mut call: impl FnMut(&Works, &mut Server<'_>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
-        loop {
-            let mut server = self.state.server(&CONFIG);
-            let result = call(&self.program.works, &mut server, &mut self.line.tx);
-            if !matches!(result, Err(SendError::Full)) {
-                self.line.drain(usize::MAX);
-                return result;
+        let Self { script, program, state, line, .. } = self;
+        let mut is_begun = false;
+        line.send(|tx| {
+            if std::mem::replace(&mut is_begun, true) && script.once_in(64) {
+                program.happen(script);
             }
-            assert!(!self.line.tx.pending().is_empty(), "Full, but nothing is pending");
-            self.line.drain(usize::MAX);
-            if self.script.once_in(64) {
-                self.program.happen(&self.script);
-            }
-        }
+            call(&program.works, &mut state.server(&CONFIG), tx)
+        })
     }
 
-    /// Handles every frame that has arrived.
     pub(super) fn receive(&mut self) {
         let at = self.clock.at();
         let mut rx = std::mem::replace(&mut self.rx, RxBuffer::new(Vec::new()));

@@ -14,22 +14,19 @@ use super::client::{ClientEnd, Followed, Report};
 use super::program::{Ended, Program, WORK_FAILED, Work};
 use super::server::ServerEnd;
 use crate::chaos::script::{Script, show};
-use crate::pair::{Audit, Line, Speaker};
+use crate::line::Line;
+use crate::pair::{Audit, Speaker};
 
-/// The fate of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It arrives.
     Arrives,
     /// It is lost, and the connection stays.
     Lost,
-    /// It arrives twice.
     Doubled,
     /// The connection is lost after so many of its bytes.
     Cut(usize),
 }
 
-/// How a world is set up.
 #[derive(Clone, Copy)]
 pub struct Setting<'d> {
     /// The client's revisions: one for each connection, in turn.
@@ -53,11 +50,10 @@ pub struct World<'d> {
     connections: usize,
     /// Each line about tasks: its direction, and its method, status, `ack`, or error.
     pub trace: Vec<String>,
-    /// Lines of this text have this fate, once.
-    faults: Vec<(String, Fate)>,
+    /// The connection is lost with the next line of this text.
+    cut_at: Option<String>,
     /// The line of this number has this fate.
     fault_at: Option<(usize, Fate)>,
-    /// Number of lines so far.
     pub lines: usize,
     is_cut: bool,
     /// Whether the script decides what becomes of lines.
@@ -68,7 +64,6 @@ pub struct World<'d> {
 
 impl<'d> World<'d> {
     /// A client that is connected to a server.
-    #[must_use]
     pub fn new(setting: Setting<'d>, script: &'d [u8]) -> Self {
         let mut world = Self::unconnected(setting, Script::new(script));
         world.pump();
@@ -91,7 +86,7 @@ impl<'d> World<'d> {
             audit: Audit::default(),
             connections: 0,
             trace: Vec::new(),
-            faults: Vec::new(),
+            cut_at: None,
             fault_at: None,
             lines: 0,
             is_cut: false,
@@ -100,9 +95,9 @@ impl<'d> World<'d> {
         }
     }
 
-    /// The next line with this text in the trace has this fate.
-    pub fn fault(&mut self, line: &str, fate: Fate) {
-        self.faults.push((line.to_owned(), fate));
+    /// The connection is lost with the next line that has this text in the trace.
+    pub fn cut_at(&mut self, line: &str) {
+        self.cut_at = Some(line.to_owned());
     }
 
     /// The line of this number, counted from 0, has this fate.
@@ -110,11 +105,10 @@ impl<'d> World<'d> {
         self.fault_at = Some((line, fate));
     }
 
-    /// Calls the tool. Returns `false` if the client has no connection or too many calls.
-    pub fn call(&mut self, ttl: Option<Duration>) -> bool {
-        let is_called = self.client.call(ttl).is_ok();
+    /// Calls the tool, unless the client has no connection or too many calls.
+    pub fn call(&mut self, ttl: Option<Duration>) {
+        _ = self.client.call(ttl);
         self.pump();
-        is_called
     }
 
     /// Wants to cancel the task of a call.
@@ -127,26 +121,20 @@ impl<'d> World<'d> {
         _ = self.client.listen(index);
     }
 
-    /// The calls of the client.
-    #[must_use]
     pub fn followed(&self) -> &[Followed] {
         &self.client.followed
     }
 
-    /// The work of the server.
-    #[must_use]
     pub fn works(&self) -> &[Work] {
         &self.server.program.works.0
     }
 
-    /// The tool asks.
     pub fn ask(&mut self, index: usize) {
         if self.works().get(index).is_some_and(|work| work.ended.is_none()) {
             self.server.program.ask(index);
         }
     }
 
-    /// The work ends.
     pub fn end(&mut self, index: usize, end: TaskEnd) {
         if index < self.works().len() {
             self.server.program.end(index, end);
@@ -167,9 +155,6 @@ impl<'d> World<'d> {
     }
 
     /// Runs until nothing is in transit and nothing is due.
-    ///
-    /// # Panics
-    /// When that does not happen.
     pub fn pump(&mut self) {
         for turn in 0.. {
             assert!(turn < 200_000, "the world does not rest");
@@ -248,9 +233,8 @@ impl<'d> World<'d> {
             // No transport doubles a request, which would be another request.
             return if is_request && fate == Fate::Doubled { Fate::Arrives } else { fate };
         }
-        let is_it = |(name, _): &(String, Fate)| text.is_some_and(|text| text == name);
-        if let Some(index) = self.faults.iter().position(is_it) {
-            return self.faults.remove(index).1;
+        if self.cut_at.take_if(|line| text == Some(line)).is_some() {
+            return Fate::Cut(3);
         }
         if !self.is_rough {
             return Fate::Arrives;
@@ -303,10 +287,7 @@ impl<'d> World<'d> {
         next.map(|next| next.max(self.clock.now() + 1))
     }
 
-    /// Ends all work, and waits until each call has ended and each task is gone.
-    ///
-    /// # Panics
-    /// When a call has another end than its task, or something stays open.
+    /// Ends all work, waits until each call has ended and each task is gone, and compares the ends.
     pub fn finish(&mut self) {
         self.is_rough = false;
         show(format_args!("   the end"));
