@@ -16,14 +16,16 @@ mod virtual_time;
 use std::future::Future;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use async_io::Async;
 use futures_lite::future;
 use mcp_sansio::typed::SyncTools;
-use mcp_sansio::types::Implementation;
-use mcp_sansio::{Era, ServerConfig, ServerFeatures};
-use mcp_sansio_adapters::asynchronous::http::{HttpExchange, HttpOptions, HttpServer};
+use mcp_sansio::types::{ElicitResult, Implementation};
+use mcp_sansio::{ClientConfig, ClientFeatures, Era, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
+use mcp_sansio_adapters::asynchronous::client::{Client, Connector, OwnedInputRequest, Transport};
+use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions, HttpServer};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, serve};
 use mcp_sansio_adapters::{blocking, embedded_async};
 use serde_json::{Value, json};
@@ -107,12 +109,9 @@ fn over_a_line(handler: impl embedded_async::Handler) -> Messages {
 }
 
 /// Runs a server until the client has its responses.
-fn beside<T: Send + 'static>(
-    served: impl Future<Output: std::fmt::Debug>,
-    client: impl FnOnce() -> T + Send + 'static,
-) -> T {
+fn beside<T>(served: impl Future<Output: std::fmt::Debug>, client: impl Future<Output = T>) -> T {
     let served = async { panic!("the server has ended: {:?}", served.await) };
-    future::block_on(future::or(smol::unblock(client), served))
+    future::block_on(future::or(client, served))
 }
 
 fn listen() -> (Async<TcpListener>, SocketAddr) {
@@ -124,7 +123,7 @@ fn listen() -> (Async<TcpListener>, SocketAddr) {
 fn over_a_socket<F: Future<Output = HandlerResult>>(handler: impl Fn(Context) -> F) -> Messages {
     let app = App::new(&CONFIG, handler).catalog(&CATALOG);
     let (listener, address) = listen();
-    beside(serve(&app, &listener), move || {
+    let client = smol::unblock(move || {
         let mut stream = TcpStream::connect(address).unwrap();
         let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map(Result::unwrap);
         let call = |call: Value| {
@@ -132,64 +131,25 @@ fn over_a_socket<F: Future<Output = HandlerResult>>(handler: impl Fn(Context) ->
             messages(&mut lines, 1).remove(0)
         };
         calls().into_iter().map(call).collect()
-    })
+    });
+    beside(serve(&app, &listener), client)
 }
 
 fn over_http<F: Future<Output = HandlerResult>>(handler: impl Fn(Context) -> F) -> Messages {
     let app = App::new(&CONFIG, handler).catalog(&CATALOG);
     let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
-    let client = server.clone();
-    beside(server.run(&app), move || calls().iter().map(|call| post(&client, call)).collect())
-}
-
-/// Sends a request of 2026-07-28; returns the messages of its response.
-fn post(server: &HttpServer, call: &Value) -> Vec<Value> {
-    let tool = call["params"]["name"].as_str().unwrap();
-    let mut response = Response::of(server, &modern(tool), call);
-    std::iter::from_fn(|| response.next()).collect()
-}
-
-/// The fields of a call of 2026-07-28.
-fn modern(tool: &str) -> [(&'static str, &str); 3] {
-    [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)]
-}
-
-/// The response to a POST: a message, a stream of them, or none.
-struct Response {
-    exchange: HttpExchange,
-    session: Option<String>,
-    read: String,
-}
-
-impl Response {
-    fn of(server: &HttpServer, fields: &[(&'static str, &str)], body: &Value) -> Self {
-        future::block_on(async {
-            let mut exchange = send(server, head("POST", fields), &body.to_string()).await;
-            let mut fields = exchange.response().await.fields.into_iter();
-            let session = fields.find(|(name, _)| *name == "mcp-session-id");
-            Self { exchange, session: session.map(|(_, id)| id), read: String::new() }
-        })
-    }
-
-    fn next(&mut self) -> Option<Value> {
-        loop {
-            if let Some((line, rest)) = self.read.split_once('\n') {
-                let data = line.strip_prefix("data: ").unwrap_or(line);
-                let message = data.starts_with('{').then(|| serde_json::from_str(data).unwrap());
-                self.read = rest.to_owned();
-                if message.is_some() {
-                    return message;
-                }
-                continue;
-            }
-            match future::block_on(self.exchange.next_piece()) {
-                Some(piece) => self.read += str::from_utf8(&piece.unwrap()).unwrap(),
-                None if self.read.is_empty() => return None,
-                // A message that is no event ends with its response.
-                None => self.read.push('\n'),
-            }
+    let client = async {
+        let mut all = Vec::new();
+        for call in calls() {
+            let tool = call["params"]["name"].as_str().unwrap();
+            let version = ("MCP-Protocol-Version", "2026-07-28");
+            let fields = [version, ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)];
+            let mut exchange = send(&server, head("POST", &fields), &call.to_string()).await;
+            all.push(exchange::messages(&mut exchange).await);
         }
-    }
+        all
+    };
+    beside(server.run(&app), client)
 }
 
 /// Returns the text, structured content or error of each response, one line for each call.
@@ -248,127 +208,41 @@ fn tools_that_take_time_give_the_same_messages_on_every_transport() {
     assert_eq!(over_a_line(Slow::default()), stdio);
 }
 
-/// A client's end of a connection.
-trait Wire {
-    fn send(&mut self, message: &Value);
-    /// Returns the next message for the request that was sent first.
-    fn next(&mut self) -> Value;
-    /// Sends a request while another one is open; returns the response.
-    fn beside(&mut self, request: &Value) -> Value;
-}
-
-struct Lines(BufReader<TcpStream>);
-
-impl Wire for Lines {
-    fn send(&mut self, message: &Value) {
-        self.0.get_mut().write_all(format!("{message}\n").as_bytes()).unwrap();
-    }
-
-    fn next(&mut self) -> Value {
-        let mut line = String::new();
-        self.0.read_line(&mut line).unwrap();
-        serde_json::from_str(&line).unwrap()
-    }
-
-    fn beside(&mut self, request: &Value) -> Value {
-        self.send(request);
-        self.next()
-    }
-}
-
-struct Posts {
-    server: HttpServer,
-    session: Option<String>,
-    response: Option<Response>,
-}
-
-impl Posts {
-    fn post(&mut self, message: &Value) -> Response {
-        let session = self.session.as_deref().unwrap_or_default();
-        let of_session = [("MCP-Protocol-Version", "2025-11-25"), ("Mcp-Session-Id", session)];
-        let fields = match message["params"]["_meta"].is_object() {
-            true => &modern("greet")[..],
-            false if session.is_empty() => &[],
-            false => &of_session,
-        };
-        Response::of(&self.server, fields, message)
-    }
-}
-
-impl Wire for Posts {
-    fn send(&mut self, message: &Value) {
-        let response = self.post(message);
-        self.session = self.session.take().or(response.session.clone());
-        if message["method"].is_string() && message["id"].is_string() {
-            self.response = Some(response);
-        }
-    }
-
-    fn next(&mut self) -> Value {
-        self.response.as_mut().unwrap().next().unwrap()
-    }
-
-    fn beside(&mut self, request: &Value) -> Value {
-        self.post(request).next().unwrap()
-    }
-}
+static CLIENT: ClientConfig<'_> =
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::ELICITATION_FORM);
 
 /// A user who is asked by the tool `greet`: returns the forms and the response of the tool.
-fn talk(mut wire: impl Wire, era: Era) -> (Vec<Value>, Value) {
-    let mut forms = Vec::new();
-    let mut fill_in = |form: &Value| {
-        assert_eq!(form["method"], "elicitation/create");
-        forms.push(json!([form["params"]["message"], form["params"]["requestedSchema"]]));
-        let content = match form["params"]["message"].as_str().unwrap() {
-            "Who are you?" => json!({"name": "Ada"}),
-            _ => json!({"town": "London"}),
-        };
-        json!({"action": "accept", "content": content})
-    };
-    let call = |id: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
-    let result = match era {
-        Era::Modern => {
-            let mut params = json!({"name": "greet", "_meta": {
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
-            }});
-            loop {
-                wire.send(&call("c", params.clone()));
-                let result = wire.next()["result"].take();
-                let Some(inputs) = result["inputRequests"].as_object() else { break result };
-                let responses = inputs.iter().map(|(key, form)| (key.clone(), fill_in(form)));
-                params["inputResponses"] = responses.collect();
-                params["requestState"] = result["requestState"].clone();
-                params.as_object_mut().unwrap().retain(|_, value| !value.is_null());
-            }
-        }
-        Era::Legacy => {
-            wire.send(&json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": {
-                "protocolVersion": "2025-11-25",
-                "capabilities": {"elicitation": {}},
-                "clientInfo": {"name": "c", "version": "1"},
-            }}));
-            assert_eq!(wire.next()["id"], "i");
-            wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-            wire.send(&call("c", json!({"name": "greet"})));
-            loop {
-                let mut message = wire.next();
-                if message["id"] == "c" {
-                    break message["result"].take();
-                }
-                // Others are served while the user thinks.
-                let other =
-                    wire.beside(&call("o", json!({"name": "split", "arguments": {"text": "a"}})));
-                assert_eq!(
-                    (&other["id"], &other["result"]["isError"]),
-                    (&json!("o"), &Value::Null)
-                );
-                let response = fill_in(&message);
-                wire.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": response}));
-            }
+async fn talk(transport: impl Transport, era: Era) -> (Vec<Value>, Value) {
+    let (forms, client) = (Arc::<Mutex<Vec<Value>>>::default(), Arc::<OnceLock<Client>>::default());
+    let (kept, other) = (Arc::clone(&forms), Arc::clone(&client));
+    let fill_in = move |form: OwnedInputRequest| {
+        let (kept, other) = (Arc::clone(&kept), Arc::clone(&other));
+        async move {
+            // Others are served while the user thinks.
+            let text = RawJson::from_static(r#"{"text":"a"}"#);
+            let split = other.get().unwrap().call_tool("split", &text).await.unwrap();
+            assert!(split.as_json().get("isError").is_none());
+            let asked: Value = serde_json::from_str(form.as_json().as_str()).unwrap();
+            assert_eq!(asked["method"], "elicitation/create");
+            let content = match asked["params"]["message"].as_str().unwrap() {
+                "Who are you?" => r#"{"name":"Ada"}"#,
+                _ => r#"{"town":"London"}"#,
+            };
+            kept.lock().unwrap().push(asked);
+            form.respond(&ElicitResult::accept(RawJson::from_static(content)))
         }
     };
-    (forms, result["content"][0]["text"].clone())
+    let connector = Connector::new(&CLIENT).era(era).on_input_request(fill_in);
+    let (connected, connection) = connector.connect(transport);
+    let client = client.get_or_init(|| connected);
+    let greeted = connection.drive(client.call_tool("greet", &RawJson::EMPTY)).await.unwrap();
+    let greeted: Value = serde_json::from_str(greeted.as_json().as_str()).unwrap();
+    (std::mem::take(&mut forms.lock().unwrap()), greeted["content"][0]["text"].clone())
+}
+
+/// The same over a socket.
+async fn talk_at(address: SocketAddr, era: Era) -> (Vec<Value>, Value) {
+    talk(Async::<TcpStream>::connect(address).await.unwrap(), era).await
 }
 
 fn ask_blocking(
@@ -376,9 +250,9 @@ fn ask_blocking(
     era: Era,
 ) -> (Vec<Value>, Value) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let client = std::thread::spawn(move || future::block_on(talk_at(address, era)));
     let (server, _) = listener.accept().unwrap();
-    let client = std::thread::spawn(move || talk(Lines(BufReader::new(client)), era));
     let app = blocking::App::new(&CONFIG).catalog(&CATALOG);
     let input = blocking::Threaded::new(server.try_clone().unwrap());
     app.serve_on(input, server, on_request).unwrap();
@@ -391,21 +265,19 @@ fn ask_asynchronous<F: Future<Output = HandlerResult>>(
 ) -> [(Vec<Value>, Value); 2] {
     let app = App::new(&CONFIG, handler).catalog(&CATALOG);
     let (listener, address) = listen();
-    let lines = beside(serve(&app, &listener), move || {
-        talk(Lines(BufReader::new(TcpStream::connect(address).unwrap())), era)
-    });
-    let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
-    let posts = Posts { server: server.clone(), session: None, response: None };
-    let posts = beside(server.run(&app), move || talk(posts, era));
-    [lines, posts]
+    let lines = beside(serve(&app, &listener), talk_at(address, era));
+    let (listener, address) = listen();
+    let transport = HttpTransport::new(&format!("http://{address}/mcp")).unwrap();
+    let served = http::serve(&app, &listener, HttpOptions::new());
+    [lines, beside(served, talk(transport, era))]
 }
 
 #[test]
 fn a_tool_asks_the_user_on_every_transport_in_both_eras() {
-    for era in [Era::Legacy, Era::Modern] {
+    for era in Era::ALL {
         let mut fast = Fast::default();
         let stdio = ask_blocking(|ctx| ctx.call_tool(&mut fast), era);
-        let messages = stdio.0.iter().map(|form| &form[0]).collect::<Vec<_>>();
+        let messages = stdio.0.iter().map(|form| &form["params"]["message"]).collect::<Vec<_>>();
         assert_eq!(messages, ["Who are you?", "Where do you live?"], "{era:?}");
         assert_eq!(stdio.1, "Hello, Ada of London", "{era:?}");
         let slow = Slow::default();

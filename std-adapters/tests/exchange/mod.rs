@@ -5,6 +5,7 @@ use std::future::{Future, pending};
 use futures_lite::future;
 use mcp_sansio_adapters::asynchronous::http::{HttpExchange, HttpOptions, HttpServer, OwnedHead};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
+use serde_json::Value;
 
 use crate::virtual_time;
 
@@ -23,7 +24,7 @@ pub(crate) fn serve<F: Future<Output = HandlerResult>, T>(
     virtual_time::block_on(future::or(served, clients(&server)))
 }
 
-pub(crate) struct Fields(pub(crate) Vec<(&'static str, String)>);
+struct Fields(Vec<(&'static str, String)>);
 
 impl mcp_sansio::http::Fields for Fields {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
@@ -73,6 +74,15 @@ pub(crate) async fn rest(exchange: &mut HttpExchange) -> String {
         text.extend(piece.unwrap());
     }
     String::from_utf8(text).unwrap()
+}
+
+/// Returns the messages of a response: one, or those of a stream.
+#[allow(dead_code, reason = "not all tests need it")]
+pub(crate) async fn messages(exchange: &mut HttpExchange) -> Vec<Value> {
+    let text = rest(exchange).await;
+    let lines = text.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
+    let messages = lines.filter(|line| line.starts_with('{'));
+    messages.map(|json| serde_json::from_str(json).unwrap()).collect()
 }
 
 /// Reads a stream until it has this text.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::client::{cancel, legacy};
-use super::exchange::{head, rest, send, session_of};
+use super::exchange::{head, messages, send, session_of};
 use super::{CATALOG, CONFIG, call, filled_in, handle, request, serving};
 
 /// A client with a token, which is its name, and perhaps a session.
@@ -53,10 +53,7 @@ impl Client {
         let mut exchange = self.post(message).await;
         let fields = exchange.response().await.fields;
         let kind = fields.into_iter().find(|(name, _)| *name == "content-type");
-        let text = rest(&mut exchange).await;
-        let lines = text.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
-        let messages = lines.filter(|line| line.starts_with('{'));
-        let messages = messages.map(|json| serde_json::from_str(json).unwrap()).collect();
+        let messages = messages(&mut exchange).await;
         (kind.map(|(_, value)| value).unwrap_or_default(), messages)
     }
 
