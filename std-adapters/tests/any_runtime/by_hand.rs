@@ -1,17 +1,15 @@
-//! A runtime made by hand: an executor of one thread, and a clock that jumps to the next timer when
-//! nothing else goes on.
+//! A runtime made by hand: its clock jumps to the next timer when nothing else goes on. The
+//! executor is that of smol, which knows neither timers nor sockets.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use mcp_sansio_adapters::asynchronous::{Runtime, RuntimeFuture, within};
+use smol::LocalExecutor;
 
 /// The clocks of all threads.
 pub(crate) struct ByHand;
@@ -95,63 +93,21 @@ pub(crate) async fn sleep(duration: Duration) {
     BY_HAND.sleep_until(now() + duration).await;
 }
 
-/// Woken tasks.
-type Ready = Arc<Mutex<VecDeque<Arc<Task>>>>;
-
-struct Task {
-    number: usize,
-    is_queued: AtomicBool,
-    ready: Ready,
+/// Adds a task, which is polled within the runtime made by hand.
+pub(crate) fn spawn(executor: &LocalExecutor<'static>, task: impl Future<Output = ()> + 'static) {
+    executor.spawn(within(&BY_HAND, task)).detach();
 }
 
-impl Wake for Task {
-    fn wake(self: Arc<Self>) {
-        if !self.is_queued.swap(true, Ordering::AcqRel) {
-            let ready = Arc::clone(&self.ready);
-            ready.lock().unwrap().push_back(self);
-        }
-    }
-}
-
-type Spawned = Pin<Box<dyn Future<Output = ()>>>;
-
-/// Futures that are polled when they are woken, each within the runtime made by hand.
-#[derive(Clone, Default)]
-pub(crate) struct Executor {
-    tasks: Rc<RefCell<Vec<Option<Spawned>>>>,
-    ready: Ready,
-}
-
-impl Executor {
-    pub(crate) fn spawn(&self, future: impl Future<Output = ()> + 'static) {
-        let mut tasks = self.tasks.borrow_mut();
-        let number = tasks.len();
-        tasks.push(Some(Box::pin(within(&BY_HAND, future))));
-        let ready = Arc::clone(&self.ready);
-        Arc::new(Task { number, is_queued: AtomicBool::new(false), ready }).wake();
-    }
-
-    /// Runs all tasks until they have ended.
-    pub(crate) fn run(&self) {
-        loop {
-            let woken = self.ready.lock().unwrap().pop_front();
-            if let Some(woken) = woken {
-                woken.is_queued.store(false, Ordering::Release);
-                let Some(mut task) = self.tasks.borrow_mut()[woken.number].take() else { continue };
-                let waker = Waker::from(Arc::clone(&woken));
-                if task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
-                    self.tasks.borrow_mut()[woken.number] = Some(task);
-                }
-            } else if self.tasks.borrow().iter().all(Option::is_none) {
-                return;
-            } else {
-                let next = CLOCK.with_borrow_mut(|clock| {
-                    let ((at, _), waker) = clock.timers.pop_first()?;
-                    clock.now = at;
-                    Some(waker)
-                });
-                next.expect("nothing goes on, and no timer is set").wake();
-            }
+/// Polls tasks that were woken until all have ended.
+pub(crate) fn run(executor: &LocalExecutor<'static>) {
+    while !executor.is_empty() {
+        if !executor.try_tick() {
+            let next = CLOCK.with_borrow_mut(|clock| {
+                let ((at, _), waker) = clock.timers.pop_first()?;
+                clock.now = at;
+                Some(waker)
+            });
+            next.expect("nothing goes on, and no timer is set").wake();
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Servers on streams and over HTTP, and clients of both, in a runtime that is neither smol nor
-//! tokio. `cargo test --no-default-features --features http --test any_runtime` builds neither.
+//! tokio. With `cargo test --no-default-features --features http --test any_runtime` the adapters
+//! have neither.
 
 mod by_hand;
 #[path = "../asynchronous/door.rs"]
@@ -23,8 +24,9 @@ use mcp_sansio_adapters::asynchronous::client::http::{Dial, HttpTransport};
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, Transport};
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
 use mcp_sansio_adapters::asynchronous::{self, App, Context, HandlerResult};
+use smol::LocalExecutor;
 
-use by_hand::{Executor, calls, now, sleep};
+use by_hand::{calls, now, run, sleep, spawn};
 use door::Door;
 use pipe::{Pipe, pipe};
 
@@ -101,23 +103,23 @@ fn check<F, T>(
     T: Transport + 'static,
     asynchronous::client::Connection<T>: Future,
 {
-    let (begun, executor, door) = (Instant::now(), Executor::default(), Door::default());
+    let (begun, executor, door) = (Instant::now(), Rc::new(LocalExecutor::new()), Door::default());
     let handler: Handler = |ctx| Box::pin(handle(ctx));
     let app = Rc::new(App::new(&SERVER, handler).catalog(&CATALOG));
     let hub = app.broadcaster().clone();
     let served = serve(app, door.clone());
-    executor.spawn(async { served.await.unwrap() });
-    let spawner = executor.clone();
-    executor.spawn(async move {
+    spawn(&executor, async { served.await.unwrap() });
+    let spawner = Rc::clone(&executor);
+    spawn(&executor, async move {
         for era in Era::ALL {
             let connector = Connector::new(&CLIENT).era(era);
             let (client, connection) = connector.connect(transport(door.clone()));
-            spawner.spawn(async move { drop(connection.await) });
+            spawn(&spawner, async move { drop(connection.await) });
             visit(client).await;
         }
         hub.shut_down();
     });
-    executor.run();
+    run(&executor);
     assert!(begun.elapsed() < MINUTE);
 }
 
@@ -143,8 +145,8 @@ fn http_is_served_and_connected_to() {
 
 #[test]
 fn without_sockets_of_the_runtime_a_client_is_told_what_takes_their_place() {
-    let executor = Executor::default();
-    executor.spawn(async {
+    let executor = LocalExecutor::new();
+    spawn(&executor, async {
         let transport = HttpTransport::new("http://localhost:8000/mcp").unwrap();
         let (client, connection) = Connector::new(&CLIENT).connect(transport);
         let called = connection.drive(async { client.list_tools().await }).await;
@@ -153,5 +155,5 @@ fn without_sockets_of_the_runtime_a_client_is_told_what_takes_their_place() {
         // The name was looked up where it holds nothing up.
         assert!(calls() > 0);
     });
-    executor.run();
+    run(&executor);
 }
