@@ -12,10 +12,10 @@ use mcp_sansio::types::{CallToolParams, Implementation};
 use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures};
 use mcp_sansio_adapters::asynchronous::client::Connector;
 use mcp_sansio_adapters::asynchronous::client::http::{
-    BoxedStream, Connect, Dial, HttpTransport, Tls, rustls,
+    BoxedStream, Connect, Dial, HttpTransport, Tls,
 };
 
-use server::{Authority, Server, config};
+use server::{Authority, Server, trusting};
 
 static CLIENT: ClientConfig<'_> =
     ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
@@ -39,6 +39,11 @@ async fn call_over(http: HttpTransport) -> Result<String, String> {
     }
 }
 
+/// Connections of a client that trusts this authority.
+fn trusts(authority: &Authority) -> Tls {
+    Tls::with_config(trusting(authority).with_no_client_auth())
+}
+
 /// Runs the work in both runtimes.
 fn in_both<F: Future<Output = Result<String, String>>>(work: impl Fn() -> F) -> [F::Output; 2] {
     [
@@ -56,8 +61,7 @@ fn in_both<F: Future<Output = Result<String, String>>>(work: impl Fn() -> F) -> 
 
 /// Returns the error of a client that trusts the authority.
 fn error(server: &Server, authority: &Authority, host: &str) -> String {
-    let tls = || Tls::with_config(config(&[authority]));
-    let [smol, tokio] = in_both(|| call(server.url(host), tls()));
+    let [smol, tokio] = in_both(|| call(server.url(host), trusts(authority)));
     assert_eq!(smol, tokio);
     smol.expect_err("the certificate is not accepted")
 }
@@ -67,8 +71,7 @@ fn a_server_with_a_good_certificate_is_called_in_both_runtimes() {
     let authority = Authority::new();
     let server = Server::start(authority.issue(&["localhost", "127.0.0.1"]), &["h2", "http/1.1"]);
     for host in ["localhost", "127.0.0.1"] {
-        let tls = || Tls::with_config(config(&[&authority]));
-        for result in in_both(|| call(server.url(host), tls())) {
+        for result in in_both(|| call(server.url(host), trusts(&authority))) {
             assert_eq!(result.as_deref(), Ok("Hello over TLS"));
         }
     }
@@ -76,8 +79,7 @@ fn a_server_with_a_good_certificate_is_called_in_both_runtimes() {
     assert!(server.protocols().iter().all(|protocol| protocol == "http/1.1"));
     // A server that knows no ALPN is as good.
     let server = Server::start(authority.issue(&["localhost"]), &[]);
-    let tls = Tls::with_config(config(&[&authority]));
-    let result = smol::block_on(call(server.url("localhost"), tls));
+    let result = smol::block_on(call(server.url("localhost"), trusts(&authority)));
     assert_eq!(result.as_deref(), Ok("Hello over TLS"));
 }
 
@@ -121,22 +123,22 @@ fn a_server_without_tls_is_told_apart() {
     let error = error(&server, &authority, "localhost");
     assert!(error.contains("may have to start with http://"), "{error}");
     // One connector serves both kinds of URLs.
-    let tls = Tls::with_config(config(&[&authority]));
     let url = server.url("localhost").replace("https", "http");
-    assert_eq!(smol::block_on(call(url, tls)).as_deref(), Ok("Hello over TLS"));
+    let result = smol::block_on(call(url, trusts(&authority)));
+    assert_eq!(result.as_deref(), Ok("Hello over TLS"));
 }
 
 #[test]
 fn the_connections_below_can_be_of_any_kind() {
     let authority = Authority::new();
     let server = Server::start(authority.issue(&["mcp.example"]), &["http/1.1"]);
-    let port = server.port();
+    let port = server.port;
     let below = move |dial: Dial| async move {
         assert!(!dial.is_secure && dial.host == "mcp.example");
         let tcp = smol::Async::<std::net::TcpStream>::connect(([127, 0, 0, 1], port)).await?;
         io::Result::Ok(Box::new(tcp) as BoxedStream)
     };
-    let tls = Tls::with_config(config(&[&authority])).over(below);
+    let tls = trusts(&authority).over(below);
     let result = smol::block_on(call("https://mcp.example/mcp".to_owned(), tls));
     assert_eq!(result.as_deref(), Ok("Hello over TLS"));
 }
@@ -147,12 +149,9 @@ fn a_server_can_require_a_certificate_of_the_client() {
     let server = Server::for_certified_clients(authority.issue(&["localhost"]), &authority);
     let error = error(&server, &authority, "localhost");
     assert!(error.contains("CertificateRequired"), "{error}");
-    let certified = rustls::ClientConfig::builder_with_provider(server::provider())
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(authority.roots());
     let (chain, key) = authority.issue(&["client"]);
-    let certified = Tls::with_config(certified.with_client_auth_cert(chain, key).unwrap());
+    let certified = trusting(&authority).with_client_auth_cert(chain, key).unwrap();
+    let certified = Tls::with_config(certified);
     let result = smol::block_on(call(server.url("localhost"), certified));
     assert_eq!(result.as_deref(), Ok("Hello over TLS"));
 }

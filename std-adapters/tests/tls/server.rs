@@ -14,9 +14,10 @@ use mcp_sansio_adapters::asynchronous::{App, Context};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
 };
+use rustls::client::WantsClientCert;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{ClientConfig, RootCertStore, ServerConfig as TlsConfig};
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, ServerConfig as TlsConfig};
 use smol::Async;
 
 use crate::door::Door;
@@ -61,33 +62,28 @@ impl Authority {
         self.0.pem()
     }
 
-    pub(crate) fn roots(&self) -> RootCertStore {
+    fn roots(&self) -> RootCertStore {
         let mut roots = RootCertStore::empty();
         roots.add(self.0.der().clone()).unwrap();
         roots
     }
 }
 
-pub(crate) fn provider() -> Arc<rustls::crypto::CryptoProvider> {
+fn provider() -> Arc<rustls::crypto::CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-/// A configuration of a client that trusts these authorities.
-pub(crate) fn config(authorities: &[&Authority]) -> ClientConfig {
-    let mut roots = RootCertStore::empty();
-    for authority in authorities {
-        roots.extend(authority.roots().roots);
-    }
+/// Begins the configuration of a client that trusts this authority.
+pub(crate) fn trusting(authority: &Authority) -> ConfigBuilder<ClientConfig, WantsClientCert> {
     ClientConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
         .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth()
+        .with_root_certificates(authority.roots())
 }
 
 /// A server with one tool, on a thread that ends with the process.
 pub(crate) struct Server {
-    port: u16,
+    pub(crate) port: u16,
     protocols: Arc<Mutex<Vec<String>>>,
 }
 
@@ -140,10 +136,6 @@ impl Server {
 
     pub(crate) fn url(&self, host: &str) -> String {
         format!("https://{host}:{}/mcp", self.port)
-    }
-
-    pub(crate) const fn port(&self) -> u16 {
-        self.port
     }
 
     /// The protocols that were agreed upon, one for each handshake that has succeeded.
