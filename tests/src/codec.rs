@@ -3,7 +3,7 @@
 use std::io::Read as _;
 
 use mcp_sansio::http::server::HostPolicy;
-use mcp_sansio::http::sse::{EventKind, EventReader};
+use mcp_sansio::http::sse::{Event, EventKind, EventReader};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{Frame, Instant, SendError, ServerConfig, ServerEvent, ServerFeatures, Storage};
 use mcp_sansio_http1::{
@@ -295,21 +295,32 @@ pub(crate) type Events = (Vec<Option<(EventKind, Vec<u8>)>>, Option<String>);
 
 pub(crate) fn events<S: Storage>(
     mut reader: EventReader<S>,
-    mut bytes: &[u8],
+    bytes: &[u8],
     sizes: &[usize],
 ) -> Events {
+    let events = read_events(&mut reader, bytes, sizes, |event| match event.data {
+        Frame::Complete(data) => Some((event.kind, data.to_vec())),
+        Frame::Oversized { .. } => None,
+    });
+    (events, reader.last_event_id().map(str::to_owned))
+}
+
+/// Reads a stream in pieces of these sizes, repeated; returns what `look` makes of its events.
+pub fn read_events<T>(
+    reader: &mut EventReader<impl Storage>,
+    mut bytes: &[u8],
+    sizes: &[usize],
+    mut look: impl FnMut(Event<'_>) -> T,
+) -> Vec<T> {
     let (mut events, mut sizes) = (Vec::new(), sizes.iter().cycle());
     while !bytes.is_empty() {
         let n = fill(reader.spare(), &mut bytes, &mut sizes);
         reader.commit(n);
         while let Some(event) = reader.next_event() {
-            events.push(match event.data {
-                Frame::Complete(data) => Some((event.kind, data.to_vec())),
-                Frame::Oversized { .. } => None,
-            });
+            events.push(look(event));
         }
     }
-    (events, reader.last_event_id().map(str::to_owned))
+    events
 }
 
 /// Two readings may differ only in how much of an invalid message was lent.
@@ -324,7 +335,8 @@ fn same(whole: &Read, pieces: &Read) {
     }
 }
 
-fn fill<'s>(
+/// Fills a part of a buffer with the next piece; returns its length.
+pub fn fill<'s>(
     spare: &mut [u8],
     rest: &mut &[u8],
     sizes: &mut impl Iterator<Item = &'s usize>,

@@ -12,7 +12,7 @@ use mcp_sansio_http1::{
     MAX_CHUNK_OVERHEAD, MAX_EMPTY_LINES, MAX_HEAD, OwnedFields, Part, RequestReader,
     ResponseReader,
 };
-use mcp_sansio_tests::codec::{Read, put, requests, responses, survives};
+use mcp_sansio_tests::codec::{Read, fill, put, requests, responses, survives};
 use mcp_sansio_tests::random::Random;
 
 const ALL: &[usize] = &[usize::MAX];
@@ -690,11 +690,8 @@ fn a_reader_that_grows_collects_a_request_as_long_as_its_limit() {
                 // The bytes that are kept move, too.
                 reader.replace_storage(Vec::new());
             }
-            let spare = reader.spare();
-            let (piece, behind) = rest.split_at(rest.len().min(spare.len()).min(100));
-            spare[..piece.len()].copy_from_slice(piece);
-            reader.commit(piece.len());
-            rest = behind;
+            let n = fill(reader.spare(), &mut rest, &mut std::iter::once(&100));
+            reader.commit(n);
         };
         let status = collected.map_err(|error| error.status());
         assert_eq!(status, if lacks == 0 { Ok(Collected::Whole) } else { Err(413) });

@@ -247,6 +247,10 @@ fn a_failure_says_what_to_do() {
         (HttpFailure::Status(404), "HTTP status 404: check the path of the URL"),
         (HttpFailure::Status(418), "HTTP status 418"),
         (
+            HttpFailure::Status(503),
+            "HTTP status 503: the server is busy or cannot be reached, try again later",
+        ),
+        (
             unauthorized(401, ""),
             "authentication required (HTTP status 401): log in, or set another token",
         ),

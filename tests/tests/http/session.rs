@@ -5,7 +5,9 @@ use core::fmt::Display;
 use core::time::Duration;
 
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::http::client::{Exchange, HttpSession, NextStep, OutgoingMessage, ResponseKind};
+use mcp_sansio::http::client::{
+    Exchange, HttpSession, MIN_RETRY, NextStep, OutgoingMessage, ResponseKind,
+};
 use mcp_sansio::{Frame, RawJson, Revision};
 
 const INITIALIZE: &str =
@@ -333,6 +335,25 @@ fn the_end_of_a_body_decides_the_next_step() {
     assert_eq!(session.begin_delete().unwrap().end_of_body(Some("7"), None), NextStep::Done);
     let mut exchange = session.begin_post(&post(NOTIFICATION));
     assert_eq!(exchange.end_of_body(Some("7"), None), NextStep::Done);
+}
+
+#[test]
+fn c6_a_stream_is_not_resumed_sooner_than_after_the_least_time_and_not_for_ever_in_vain() {
+    let mut session = initialized(Some("a"), "2025-11-25");
+    let mut exchange = session.begin_post(&post(LEGACY));
+    let end = |session: &mut HttpSession, exchange: &mut Exchange| {
+        assert_eq!(reply(session, exchange, 200, &[EVENTS]), ResponseKind::EventStream);
+        exchange.end_of_body(Some("7"), Some(Duration::ZERO))
+    };
+    let least = NextStep::Resume(MIN_RETRY);
+    // The first end is at a new event, so it does not count.
+    let ended = [(); 10].map(|()| end(&mut session, &mut exchange));
+    assert_eq!(ended[..8], [least; 8]);
+    assert_eq!(ended[8..], [NextStep::Lost; 2]);
+    // A message resets the count.
+    let message = br#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
+    session.observe(&mut exchange, Frame::Complete(message));
+    assert_eq!(end(&mut session, &mut exchange), least);
 }
 
 /// A server counts its requests itself, so the ids may be equal.

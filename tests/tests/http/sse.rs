@@ -1,9 +1,9 @@
 //! Event streams, in any chunking, against a model that follows the standard character by
 //! character, without a limit for memory.
 
-use mcp_sansio::http::sse::{Event, EventKind, EventReader, MAX_EVENT_ID};
+use mcp_sansio::http::sse::{EventKind, EventReader, MAX_EVENT_ID};
 use mcp_sansio::{Frame, Storage};
-use mcp_sansio_tests::codec::events_survive;
+use mcp_sansio_tests::codec::{events_survive, read_events};
 use mcp_sansio_tests::random::Random;
 
 /// An event as it was read.
@@ -21,30 +21,8 @@ struct Told {
     retry: Option<u128>,
 }
 
-/// Reads a stream in pieces of these sizes, repeated; returns what `look` makes of its events.
-pub(crate) fn events<T>(
-    reader: &mut EventReader<impl Storage>,
-    mut stream: &[u8],
-    sizes: &[usize],
-    look: impl Fn(Event<'_>) -> T,
-) -> Vec<T> {
-    let (mut events, mut sizes) = (Vec::new(), sizes.iter().cycle());
-    while !stream.is_empty() {
-        let spare = reader.spare();
-        assert!(!spare.is_empty(), "no room");
-        let n = (*sizes.next().unwrap()).min(spare.len()).min(stream.len());
-        spare[..n].copy_from_slice(&stream[..n]);
-        reader.commit(n);
-        stream = &stream[n..];
-        while let Some(event) = reader.next_event() {
-            events.push(look(event));
-        }
-    }
-    events
-}
-
 fn read(reader: &mut EventReader<impl Storage>, stream: &[u8], sizes: &[usize]) -> Told {
-    let events = events(reader, stream, sizes, |event| match event.data {
+    let events = read_events(reader, stream, sizes, |event| match event.data {
         Frame::Complete(data) => Seen::Whole(event.kind, String::from_utf8(data.to_vec()).unwrap()),
         Frame::Oversized { .. } => Seen::Oversized,
     });

@@ -2,8 +2,7 @@
 
 use mcp_sansio::http::sse::EventReader;
 use mcp_sansio::{Frame, Storage};
-
-use crate::sse::events;
+use mcp_sansio_tests::codec::read_events;
 
 fn put(reader: &mut EventReader<impl Storage>, bytes: &[u8]) {
     reader.spare()[..bytes.len()].copy_from_slice(bytes);
@@ -19,7 +18,7 @@ enum Lent {
 
 fn read(reader: &mut EventReader<impl Storage>, bytes: &[u8], chunk: usize) -> Vec<Lent> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    events(reader, bytes, &[chunk], |event| match event.data {
+    read_events(reader, bytes, &[chunk], |event| match event.data {
         Frame::Complete(data) => Lent::Whole(text(data)),
         Frame::Oversized { prefix, tail } => Lent::Ends(text(prefix), text(tail)),
     })

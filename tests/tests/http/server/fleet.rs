@@ -41,21 +41,13 @@ impl Clock {
     }
 }
 
-fn node_of(
-    config: &'static ServerConfig<'static>,
-    node: SiteNode,
-    set: impl Fn(&mut SiteOptions<'static>),
-) -> Host {
-    Host::of(config, set).in_fleet(node)
-}
-
 /// One session, whose address may have all.
 fn limited(it: &mut SiteOptions<'_>) {
     (it.max_sessions, it.address_share) = (1, 100);
 }
 
 fn node(node: SiteNode) -> Host {
-    node_of(&CONFIG, node, |_| {})
+    Host::new().in_fleet(node)
 }
 
 #[test]
@@ -126,7 +118,7 @@ fn only_an_unchanged_id_of_the_ring_opens_a_session() {
     static OTHER: ServerConfig<'static> =
         ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS_LIST_CHANGED)
             .client_extensions(&["org.example/other"]);
-    refused(&mut node_of(&OTHER, clock.node("c", RING), |_| {}), &id);
+    refused(&mut Host::of(&OTHER, |_| {}).in_fleet(clock.node("c", RING)), &id);
 }
 
 #[test]
@@ -148,7 +140,8 @@ fn an_id_expires_where_its_session_is_not() {
 #[test]
 fn a_session_is_of_its_principal_at_each_node() {
     let clock = Clock::default();
-    let authorized = |name| node_of(&CONFIG, clock.node(name, RING), |it| it.authorizes = true);
+    let authorized =
+        |name| Host::of(&CONFIG, |it| it.authorizes = true).in_fleet(clock.node(name, RING));
     let (mut first, mut second) = (authorized("a"), authorized("b"));
     let id = first.send(&with_token("ada", &initialize("2025-11-25"))).session();
     let ping = in_session(&id, PING);
@@ -169,7 +162,7 @@ fn sessions_of_other_nodes_count_in_the_limit() {
     let mut first = node(clock.node("a", RING));
     let [one, two] = [0, 1].map(|_| first.open("2025-11-25"));
     assert_ne!(one, two);
-    let mut second = node_of(&CONFIG, clock.node("b", RING), limited);
+    let mut second = Host::of(&CONFIG, limited).in_fleet(clock.node("b", RING));
     assert_eq!(second.call(&one, PING).status, 200);
     let refused = second.call(&two, PING);
     assert_eq!((refused.status, refused.field("retry-after")), (503, Some("5")));
@@ -207,6 +200,7 @@ fn ids_name_their_node_and_site() {
 // Nodes that are joined by a bus.
 
 /// Nodes with one clock, and a bus that delivers envelopes as its seed says.
+#[derive(Default)]
 struct Nodes {
     hosts: Vec<Host>,
     clock: Clock,
@@ -221,13 +215,7 @@ struct Nodes {
 
 impl Nodes {
     fn new(n: usize) -> Self {
-        let mut nodes = Self {
-            hosts: Vec::new(),
-            clock: Clock::default(),
-            underway: Vec::new(),
-            chaos: None,
-            sent: 0,
-        };
+        let mut nodes = Self::default();
         (0..n).for_each(|_| nodes.start());
         nodes
     }
@@ -241,9 +229,13 @@ impl Nodes {
 
     /// Starts one more node.
     fn start(&mut self) {
+        self.start_with(|_| {});
+    }
+
+    fn start_with(&mut self, set: impl Fn(&mut SiteOptions<'static>)) {
         let seed = self.hosts.len() as u8 + 1;
         let node = self.clock.node(&format!("n{seed}"), RING).on_bus();
-        self.hosts.push(Host::with_random(&CONFIG, |_| {}, seed).in_fleet(node));
+        self.hosts.push(Host::with_random(&CONFIG, set, seed).in_fleet(node));
     }
 
     /// Lets all nodes take steps until the bus is empty.
@@ -466,13 +458,9 @@ fn sse_09_a_stream_that_another_node_resumes_brings_responses_as_long_as_an_enve
         (1 << 20, 3 << 20, false),
     ] {
         let mut nodes = Nodes::new(0);
-        for (name, seed) in [("n1", 1), ("n2", 2)] {
-            let node = nodes.clock.node(name, RING).on_bus();
+        for _ in 0..2 {
             // Without comments, nodes do not miss each other.
-            let set = |it: &mut SiteOptions<'_>| {
-                (it.replay, it.keep_alive) = (replay, Duration::MAX);
-            };
-            nodes.hosts.push(Host::with_random(&CONFIG, set, seed).in_fleet(node));
+            nodes.start_with(|it| (it.replay, it.keep_alive) = (replay, Duration::MAX));
         }
         let id = nodes.hosts[0].open("2025-11-25");
         let (request, last) = nodes.slow(&id);
@@ -513,9 +501,9 @@ fn a_client_does_not_flood_the_bus() {
 
 #[test]
 fn a_client_that_another_node_has_seen_is_initialized() {
-    let clock = Clock::default();
-    let mut nodes = Nodes::new(2);
-    nodes.hosts[0] = node_of(&CONFIG, clock.node("n1", RING).on_bus(), limited);
+    let mut nodes = Nodes::new(0);
+    nodes.start_with(limited);
+    nodes.start();
     let id = nodes.send(0, &initialize("2025-11-25")).session();
     nodes.post(1, &id, &notification("initialized", "{}"));
     assert_eq!(nodes.send(0, &initialize("2025-11-25")).status, 503, "it is not replaced");
@@ -729,7 +717,7 @@ fn events_and_receipts_reach_their_own_session_only() {
 #[test]
 fn sessions_of_a_fleet_that_are_used_are_not_replaced() {
     let clock = Clock::default();
-    let mut host = node_of(&CONFIG, clock.node("a", RING), limited);
+    let mut host = Host::of(&CONFIG, limited).in_fleet(clock.node("a", RING));
     let id = host.open("2025-11-25");
     assert_eq!(host.send(&initialize("2025-11-25")).status, 503);
     assert_eq!(host.call(&id, PING).status, 200);
@@ -738,12 +726,10 @@ fn sessions_of_a_fleet_that_are_used_are_not_replaced() {
 #[test]
 fn a_session_whose_stream_comes_from_another_node_is_used() {
     let mut nodes = Nodes::new(1);
-    let node = nodes.clock.node("n2", RING).on_bus();
-    let set = |it: &mut SiteOptions<'_>| {
+    nodes.start_with(|it| {
         limited(it);
         it.idle_timeout = Duration::from_secs(50);
-    };
-    nodes.hosts.push(Host::with_random(&CONFIG, set, 2).in_fleet(node));
+    });
     let id = nodes.hosts[0].open("2025-11-25");
     let (request, last) = nodes.slow(&id);
     let (resumed, _) = nodes.listen(1, &id, Some(&last));

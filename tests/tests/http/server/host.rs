@@ -6,7 +6,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_sansio::http::Fields;
 use mcp_sansio::types::{ElicitParams, Implementation, RequestedSchema, TextResult, Tool};
 use mcp_sansio::{
     Call, Catalog, ClientFeatures, ClientRequest, Instant, LogMessage, Outcome, OwnedRequest,
@@ -17,7 +16,7 @@ use mcp_sansio_engine::site::{
     Denied, ExchangeKey, ForeignSession, OwnedHead, Principal, ServerKey, Site, SiteBody, SiteNode,
     SiteOptions, SiteRequest, SiteStep, SiteTurn, credentials::bearer_token,
 };
-use mcp_sansio_http1::{Part, RequestReader};
+use mcp_sansio_http1::{OwnedFields, Part, RequestReader};
 
 const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 
@@ -307,8 +306,7 @@ impl Connection {
         let had = self.rest.len();
         match self.reader.next_part().unwrap() {
             Some(Part::Head(head)) => {
-                let fields = head.fields.iter().map(|(name, value)| (name.into(), value.into()));
-                let fields = Owned(fields.collect());
+                let fields = OwnedFields::from(head.fields);
                 let mut head = OwnedHead::new(head.method, head.target, fields);
                 if let Some(peer) = host.peer {
                     head = head.peer(peer);
@@ -680,13 +678,4 @@ fn handle(turn: &mut SiteTurn<'_, Reply>, request: &Request<'_>) -> Option<SiteR
     };
     turn.answer(handle, reply);
     None
-}
-
-struct Owned(Vec<(String, Vec<u8>)>);
-
-impl Fields for Owned {
-    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        let mut values = self.0.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
-        values.nth(n).map(|(_, value)| value.as_slice())
-    }
 }

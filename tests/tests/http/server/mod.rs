@@ -11,7 +11,6 @@ mod host;
 mod http_sse;
 mod limits;
 mod modern;
-mod replays;
 mod sessions;
 mod shares;
 mod streamed;
