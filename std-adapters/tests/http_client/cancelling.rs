@@ -12,31 +12,30 @@ use crate::scene::{Response, Seen, call, event, modern, play};
 use crate::{CHUNKS, MODERN};
 
 /// Responds to a slow call with a silent stream, or not at all.
-fn slow(otherwise: fn(&Seen) -> Response, with_head: bool) -> impl FnMut(&Seen) -> Response {
+fn slow(with_head: bool) -> impl FnMut(&Seen) -> Response {
     move |seen| match (seen.method.as_str(), seen.body["params"]["name"].as_str()) {
         (_, Some("slow")) if with_head => Response::events(": begun\n\n").hold(),
         (_, Some("slow")) => Response::silence(),
-        _ => otherwise(seen),
+        _ => modern(seen),
     }
 }
 
 /// Starts a slow call, drops it when the server has it, and makes another one.
 async fn begin_and_drop(client: Client) -> String {
     client.connected().await.unwrap();
-    let arguments = json!({});
-    let mut slow = Box::pin(call(&client, "slow", &arguments));
+    let mut slow = Box::pin(call(&client, "slow"));
     for _ in 0..20 {
         assert!(poll_once(&mut slow).await.is_none());
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     drop(slow);
-    call(&client, "fast", &json!({})).await.unwrap()
+    call(&client, "fast").await.unwrap()
 }
 
 #[test]
 fn time_02_canc_14_a_modern_call_is_cancelled_by_ending_its_exchange_and_by_nothing_else() {
     for (chunk, with_head) in CHUNKS.into_iter().flat_map(|chunk| [(chunk, true), (chunk, false)]) {
-        let played = play(&MODERN, chunk, slow(modern, with_head), begin_and_drop);
+        let played = play(&MODERN, chunk, slow(with_head), begin_and_drop);
         assert_eq!(played.result, "called");
         played.has("closed: POST /mcp tools/call 2026-07-28 -");
         assert!(!played.trace.iter().any(|line| line.contains("cancelled")), "{:?}", played.trace);

@@ -11,7 +11,7 @@ use futures_lite::future;
 use mcp_sansio::types::{CallToolParams, ListRootsResult};
 use mcp_sansio::{CallOptions, Era};
 use mcp_sansio_adapters::asynchronous::client::http::{
-    HttpLimits, HttpTransport, MAX_ONE_WAY_POSTS,
+    Dial, HttpLimits, HttpTransport, MAX_ONE_WAY_POSTS,
 };
 use mcp_sansio_adapters::asynchronous::client::{
     CallError, Client, ClientLimits, ConnectError, ConnectionEnd, Connector, OwnedInputRequest,
@@ -19,6 +19,7 @@ use mcp_sansio_adapters::asynchronous::client::{
 use serde_json::json;
 
 use crate::hostile_stream::{Counts, Hostile, Manner};
+use crate::pipe::Pipe;
 use crate::scene::{Response, call, event, legacy, modern, play, play_with, run};
 use crate::{CLIENT, LEGACY, MODERN};
 
@@ -97,7 +98,7 @@ fn beside(hostile: impl Future, steps: &Counts) -> usize {
         let calls = async {
             for _ in 0..50 {
                 let before = steps.steps();
-                call(&client, "a", &json!({})).await.unwrap();
+                call(&client, "a").await.unwrap();
                 let mut most = most.lock().unwrap();
                 *most = (*most).max(steps.steps() - before);
             }
@@ -134,13 +135,12 @@ fn c1_sending_a_response_times_out_and_the_next_one_is_sent() {
             _ => legacy(seen),
         },
         async |client: Client| {
-            let arguments = json!({});
             let all_posted = async {
                 while posted.lock().unwrap().len() < 40 {
                     tokio::time::sleep(Duration::from_millis(2)).await;
                 }
             };
-            future::or(async { drop(call(&client, "ask", &arguments).await) }, all_posted).await;
+            future::or(async { drop(call(&client, "ask").await) }, all_posted).await;
         },
     );
     assert!(played.notices.len() >= 40 - MAX_ONE_WAY_POSTS, "{:?}", played.notices);
@@ -180,12 +180,12 @@ fn f9_functions_of_the_application_that_panic_end_one_call() {
             _ => modern(seen),
         },
         async |client| {
-            let refused = call(&client, "a", &json!({})).await.is_err();
+            let refused = call(&client, "a").await.is_err();
             let listed = client
                 .request("tools/list", &mcp_sansio::RawJson::EMPTY, CallOptions::new())
                 .await
                 .is_ok();
-            (refused, listed, call(&client, "a", &json!({})).await.unwrap())
+            (refused, listed, call(&client, "a").await.unwrap())
         },
     );
     assert_eq!(played.result, (true, true, "called".to_owned()));
@@ -193,20 +193,12 @@ fn f9_functions_of_the_application_that_panic_end_one_call() {
 
 #[test]
 fn f9_a_connector_that_panics_ends_connecting_with_an_error() {
-    struct Never;
-    impl mcp_sansio_adapters::asynchronous::client::http::Connect for Never {
-        type Stream = crate::pipe::Pipe;
-
-        async fn connect(
-            &self,
-            _: mcp_sansio_adapters::asynchronous::client::http::Dial,
-        ) -> io::Result<crate::pipe::Pipe> {
-            panic!("it panics")
-        }
+    async fn never(_: Dial) -> io::Result<Pipe> {
+        panic!("it panics")
     }
-    let stream = HttpTransport::with_connector("http://server/mcp", Never).unwrap();
+    let stream = HttpTransport::with_connector("http://server/mcp", never).unwrap();
     let (client, connection) = Connector::new(&CLIENT).connect(stream);
-    let (called, end) = run(future::zip(call(&client, "a", &json!({})), connection));
+    let (called, end) = run(future::zip(call(&client, "a"), connection));
     assert!(matches!(end, Ok(ConnectionEnd::ConnectFailed(ConnectError::Http(_)))), "{end:?}");
     let said = "cannot connect to `http://server/mcp`: no connection: connector panicked; \
                 nothing was sent";

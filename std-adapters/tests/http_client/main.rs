@@ -14,12 +14,10 @@ mod logins;
 #[cfg(feature = "auth")]
 #[path = "../store/network.rs"]
 mod network;
-mod older;
 mod opening;
 #[path = "../asynchronous/pipe.rs"]
 mod pipe;
 mod scene;
-mod sessions;
 mod streams;
 #[path = "../virtual_time/mod.rs"]
 mod virtual_time;

@@ -1,13 +1,14 @@
-//! Detection of the server's revision and transport.
+//! Opening: the server's revision and transport are found out. Closing waits for nothing.
 
 use std::time::Duration;
 
-use mcp_sansio_adapters::asynchronous::client::{ConnectError, ConnectionEnd};
+use mcp_sansio_adapters::asynchronous::client::http::HttpLimits;
+use mcp_sansio_adapters::asynchronous::client::{ClientLimits, Connector};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::scene::{Response, Seen, answer, call, event, modern, play};
-use crate::{CHUNKS, CLIENT};
+use crate::scene::{Response, Seen, call, event, legacy, modern, play, play_with};
+use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
 
 #[test]
 fn http_07_http_10_http_15_http_30_a_modern_server_is_probed_and_then_called() {
@@ -15,20 +16,8 @@ fn http_07_http_10_http_15_http_30_a_modern_server_is_probed_and_then_called() {
         let played = play(
             &CLIENT,
             chunk,
-            move |seen| {
-                let result = match seen.message() {
-                    "tools/call" => crate::scene::text("called"),
-                    _ => {
-                        json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}})
-                    }
-                };
-                if as_events {
-                    Response::events(&event(&answer(seen, &result)))
-                } else {
-                    Response::result(seen, &result)
-                }
-            },
-            async |client| call(&client, "greet", &json!({})).await,
+            move |seen| if as_events { modern(seen).as_event() } else { modern(seen) },
+            async |client| call(&client, "greet").await,
         );
         assert_eq!(played.result.unwrap(), "called");
         let expected =
@@ -40,41 +29,42 @@ fn http_07_http_10_http_15_http_30_a_modern_server_is_probed_and_then_called() {
 }
 
 #[test]
-fn errors_that_identify_no_era_fail_connecting() {
-    let fail = |answer: fn(&Seen) -> Response| {
-        let played = play(&CLIENT, 7, answer, async |client| client.connected().await.map(|_| ()));
-        assert_eq!(played.trace.len(), 1, "{:?}", played.trace);
-        assert!(matches!(played.end, Ok(ConnectionEnd::ConnectFailed(ConnectError::Http(_)))));
-        played.result.unwrap_err().to_string()
-    };
-    assert_eq!(
-        fail(|_| Response::status(503)),
-        "cannot connect to `http://server/mcp`: HTTP status 503: the server is busy or cannot be reached, try again later"
-    );
-    let challenged = fail(|_| {
-        Response::status(401)
-            .field("WWW-Authenticate", "Bearer resource_metadata=\"http://server/m\"")
-    });
-    assert_eq!(
-        challenged,
-        "cannot connect to `http://server/mcp`: authentication required (HTTP status 401, \
-         Bearer resource_metadata=\"http://server/m\"): log in, or set another token"
-    );
-}
-
-#[test]
 fn a_stream_that_stays_open_after_the_result_of_the_probe_delays_no_call() {
     let server = |seen: &Seen| match seen.message() {
-        "server/discover" => {
-            let result = json!({"resultType": "complete", "supportedVersions": ["2026-07-28"],
-                "capabilities": {"tools": {}}});
-            Response::events(&event(&answer(seen, &result))).hold()
-        }
+        "server/discover" => modern(seen).as_event().hold(),
         _ => modern(seen),
     };
     let played = play(&CLIENT, 64, server, async |client| {
         let began = Instant::now();
-        (call(&client, "a", &json!({})).await, began.elapsed())
+        (call(&client, "a").await, began.elapsed())
     });
     assert_eq!((played.result.0.unwrap().as_str(), played.result.1), ("called", Duration::ZERO));
+}
+
+#[test]
+fn b3_s8_closing_waits_for_no_time_limit_and_the_longest_never_passes() {
+    // An hour is longer than a test may take.
+    for limit in [Duration::from_secs(3600), Duration::MAX] {
+        for (config, holds) in [(&LEGACY, true), (&LEGACY, false), (&MODERN, true)] {
+            let limits =
+                ClientLimits { close_timeout: limit, stall_timeout: limit, ..ClientLimits::new() };
+            let of_http =
+                HttpLimits { connect_timeout: limit, accept_timeout: limit, ..HttpLimits::new() };
+            let told = event(&json!({"jsonrpc": "2.0", "method": "notifications/x"}));
+            let played = play_with(
+                Connector::new(config).limits(limits),
+                |http| http.limits(of_http),
+                1 << 16,
+                move |seen| match seen.method.as_str() {
+                    "GET" if holds => Response::events("").hold(),
+                    "GET" => Response::events(&format!("retry: 99999999999999999999\n{told}")),
+                    _ if seen.message() == "server/discover" => modern(seen),
+                    _ => legacy(seen),
+                },
+                async |client| call(&client, "a").await,
+            );
+            assert_eq!(played.result.unwrap(), "called");
+            assert!(played.end.is_ok(), "{:?}", played.end);
+        }
+    }
 }

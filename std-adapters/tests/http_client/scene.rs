@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use futures_lite::io::{BufWriter, ReadHalf, WriteHalf, split};
 use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
-use mcp_sansio::types::CallToolParams;
-use mcp_sansio::{CallOptions, ClientConfig, OwnedJson, RawJson};
+use mcp_sansio::{ClientConfig, OwnedJson, RawJson};
 use mcp_sansio_adapters::asynchronous::JoinedIo;
 use mcp_sansio_adapters::asynchronous::client::http::{Connect, Dial, HttpTransport};
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ConnectionEnd, Connector};
@@ -91,11 +90,15 @@ impl Response {
         Self::json(&answer(seen, result))
     }
 
-    /// A JSON-RPC error.
     pub(crate) fn events(body: &str) -> Self {
         let reply =
             Self::status(200).field("content-type", "text/event-stream; charset=utf-8").body(body);
         Self { is_chunked: true, ..reply }
+    }
+
+    /// The same message as an event.
+    pub(crate) fn as_event(self) -> Self {
+        Self::events(&format!("data: {}\n\n", self.body))
     }
 
     pub(crate) fn with_status(self, status: u16) -> Self {
@@ -159,7 +162,13 @@ pub(crate) fn legacy(seen: &Seen) -> Response {
     }
 }
 
-pub(crate) fn initialized(revision: &str) -> Value {
+/// The stream of a server of 2024-11-05, with its response to `initialize`.
+pub(crate) fn older() -> Response {
+    let result = json!({"jsonrpc": "2.0", "id": 2, "result": initialized("2024-11-05")});
+    Response::events(&format!("event: endpoint\ndata: /m\n\n{}", event(&result)))
+}
+
+fn initialized(revision: &str) -> Value {
     json!({"protocolVersion": revision, "capabilities": {"tools": {}, "resources": {}, "prompts": {}}, "serverInfo": {"name": "s", "version": "1"}})
 }
 
@@ -189,19 +198,11 @@ impl<R> Played<R> {
     }
 }
 
-/// Returns the only request with this message.
-pub(crate) fn only<'s>(seen: &'s [Seen], message: &str) -> &'s Seen {
-    let mut all = seen.iter().filter(|seen| seen.message() == message);
-    let only = all.next().unwrap_or_else(|| panic!("no {message}: {seen:#?}"));
-    assert!(all.next().is_none(), "duplicate {message}: {seen:#?}");
-    only
-}
-
 /// Script of a server.
 type Answering = dyn FnMut(&Seen) -> Response + Send;
 
 #[derive(Clone)]
-pub(crate) struct World {
+struct World {
     executor: Arc<Executor<'static>>,
     log: Arc<Mutex<(Vec<Seen>, Vec<String>)>>,
     answer: Arc<Mutex<Answering>>,
@@ -408,15 +409,9 @@ pub(crate) fn run<R>(work: impl Future<Output = R>) -> R {
         .expect("the test ends in time")
 }
 
-/// Calls a tool with these arguments. Returns the text of the result.
-pub(crate) async fn call(
-    client: &Client,
-    tool: &str,
-    arguments: &Value,
-) -> Result<String, CallError> {
-    let arguments = arguments.to_string();
-    let params = CallToolParams::new(tool).arguments(RawJson::parse(&arguments).unwrap());
-    client.request("tools/call", &params, CallOptions::new()).await.map(|result| said(&result))
+/// Calls a tool. Returns the text of the result.
+pub(crate) async fn call(client: &Client, tool: &str) -> Result<String, CallError> {
+    client.call_tool(tool, &RawJson::EMPTY).await.map(|result| said(&result))
 }
 
 pub(crate) fn said(result: &OwnedJson) -> String {
@@ -426,14 +421,4 @@ pub(crate) fn said(result: &OwnedJson) -> String {
         .and_then(RawJson::as_string)
         .map(|text| text.to_string())
         .unwrap_or_default()
-}
-
-/// Returns the server's error.
-pub(crate) fn error(result: Result<String, CallError>) -> (i64, String) {
-    match result {
-        Err(CallError::Server(error)) => (error.code, error.message),
-        // A failure in HTTP has no code.
-        Err(CallError::Http(error)) => (0, error.to_string()),
-        other => panic!("{other:?}"),
-    }
 }

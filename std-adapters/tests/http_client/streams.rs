@@ -1,14 +1,14 @@
 //! Event streams: contents, interruptions, resumption.
 
-use std::sync::{Arc, Mutex};
-
 use mcp_sansio::RawJson;
 use mcp_sansio::types::ElicitResult;
-use mcp_sansio_adapters::asynchronous::client::{Connector, InputResponse, OwnedInputRequest};
-use serde_json::{Value, json};
+use mcp_sansio_adapters::asynchronous::client::{
+    CallError, ConnectionEnd, Connector, InputResponse, OwnedInputRequest,
+};
+use serde_json::json;
 
-use crate::scene::{Response, Seen, answer, call, error, event, legacy, play, play_with, text};
-use crate::{CHUNKS, LEGACY};
+use crate::scene::{Response, Seen, answer, call, event, legacy, older, play, play_with, text};
+use crate::{CHUNKS, CLIENT, LEGACY};
 
 /// Accepts every elicitation.
 async fn agree(question: OwnedInputRequest) -> InputResponse {
@@ -19,8 +19,6 @@ async fn agree(question: OwnedInputRequest) -> InputResponse {
 fn http_07_http_09_the_response_to_a_servers_request_is_a_post_of_its_own_while_the_stream_is_open()
 {
     for chunk in CHUNKS {
-        let answered = Arc::new(Mutex::new(None::<Value>));
-        let kept = Arc::clone(&answered);
         let mut called = None;
         let played = play_with(
             Connector::new(&LEGACY).on_input_request(agree),
@@ -37,34 +35,21 @@ fn http_07_http_09_the_response_to_a_servers_request_is_a_post_of_its_own_while_
                         event(&ping)
                     ))
                 }
-                (_, "answer", _) => {
-                    if seen.body["id"] == "q" {
-                        *kept.lock().unwrap() = Some(seen.body["result"].clone());
-                    }
-                    Response::status(202)
-                }
                 ("GET", _, Some(_)) => {
                     Response::events(&event(&answer(called.as_ref().unwrap(), &text("thank you"))))
                 }
                 _ => legacy(seen),
             },
-            async |client| call(&client, "ask", &json!({})).await,
+            async |client| call(&client, "ask").await,
         );
         assert_eq!(played.result.unwrap(), "thank you");
-        assert_eq!(
-            answered.lock().unwrap().take().unwrap(),
-            json!({"action": "accept", "content": {"name": "Ada"}})
-        );
-        let answers: Vec<_> = played
-            .seen
-            .iter()
-            .filter(|seen| seen.message() == "answer")
-            .map(|seen| seen.body["id"].clone())
-            .collect();
-        assert!(
-            answers.contains(&json!("q")) && answers.contains(&json!(7)) && answers.len() == 2,
-            "{answers:?}"
-        );
+        // They are sent side by side.
+        let answers = played.seen.iter().filter(|seen| seen.message() == "answer");
+        let mut answers: Vec<_> =
+            answers.map(|seen| (&seen.body["id"], &seen.body["result"])).collect();
+        answers.sort_by_key(|(id, _)| id.is_string());
+        let accepted = json!({"action": "accept", "content": {"name": "Ada"}});
+        assert_eq!(answers, [(&json!(7), &json!({})), (&json!("q"), &accepted)]);
     }
 }
 
@@ -74,8 +59,23 @@ fn tol_12_a_call_says_that_its_stream_was_cut_off() {
         "tools/call" => Response::events("retry: 1\ndata:\n\n").cut(),
         _ => legacy(seen),
     };
-    let played =
-        play(&LEGACY, 64, answer, async |client| error(call(&client, "slow", &json!({})).await));
-    let why = "the connection ended before the response: repeat the call unless that does harm";
-    assert_eq!(played.result, (0, why.to_owned()));
+    let played = play(&LEGACY, 64, answer, async |client| call(&client, "slow").await);
+    let Err(CallError::Http(why)) = played.result else { panic!("{:?}", played.result) };
+    let said = "the connection ended before the response: repeat the call unless that does harm";
+    assert_eq!(why.to_string(), said);
+}
+
+#[test]
+fn the_end_of_the_stream_of_a_server_of_2024_11_05_is_the_end_of_everything() {
+    let mut posts = 0;
+    let answer = move |seen: &Seen| match seen.method.as_str() {
+        "GET" => older(),
+        _ => {
+            posts += 1;
+            Response::status(if posts < 3 { 404 } else { 202 })
+        }
+    };
+    let played = play(&CLIENT, 64, answer, async |client| call(&client, "a").await);
+    assert!(matches!(played.result, Err(CallError::Closed)), "{:?}", played.result);
+    assert!(matches!(played.end, Ok(ConnectionEnd::ServerClosed)), "{:?}", played.end);
 }
