@@ -1,9 +1,8 @@
 //! Checks of credentials that wait.
 
 use std::future::pending;
-use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_io::Timer;
@@ -15,29 +14,19 @@ use mcp_sansio_adapters::asynchronous::http::{
 };
 use mcp_sansio_adapters::asynchronous::{App, Context};
 
-use crate::site::{CONFIG, Site, modern_with, principal, request};
+use crate::site::{CONFIG, Counted, Counts, Site, modern_with, principal, request};
 
 /// Takes its time for tokens that say so.
 #[derive(Clone, Default)]
 struct Check {
-    begun: Arc<AtomicUsize>,
-    dropped: Arc<AtomicUsize>,
+    counts: Arc<Counts>,
     /// Whether the token `slow` waits no longer.
     is_open: Arc<AtomicBool>,
 }
 
-struct Counted<'c>(&'c AtomicUsize);
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
 impl Authorizer for Check {
     async fn check(&self, sent: &Credentials) -> Result<Arc<Principal>, AuthorizationError> {
-        self.begun.fetch_add(1, Ordering::SeqCst);
-        let _counted = Counted(&self.dropped);
+        let _counted = Counted::new(Arc::clone(&self.counts));
         match sent.token() {
             None => return Err(AuthorizationError::missing_token()),
             Some("never") => return pending().await,
@@ -105,10 +94,10 @@ fn auth_143_known_credentials_are_not_checked_again() {
     let knows = Knows::default();
     let site = Site::with(HttpOptions::new().authorize(knows.clone()));
     assert_eq!(site.send(&who("ada")).text(), "ada");
-    assert_eq!(knows.0.begun.load(Ordering::SeqCst), 0);
+    assert_eq!(knows.0.counts.get(), (0, 0));
     assert_eq!(site.send(&who("bob")).text(), "bob");
     assert_eq!(site.send(&who("broken")).status, 500);
-    assert_eq!(knows.0.begun.load(Ordering::SeqCst), 2);
+    assert_eq!(knows.0.counts.get(), (2, 2));
     // A path that does not exist is refused nevertheless.
     let elsewhere = who("ada").replacen("/mcp", "/other", 1);
     assert_eq!(site.send(&elsewhere).status, 404);
@@ -145,8 +134,7 @@ fn checks_that_wait_are_limited_and_those_that_do_not_are_not() {
     let requests = async {
         let mut waiting = [sent("Bearer never"), sent("Bearer never")];
         for exchange in &mut waiting {
-            let mut response = pin!(exchange.response());
-            assert!(future::poll_once(response.as_mut()).await.is_none());
+            assert!(future::poll_once(exchange.response()).await.is_none());
         }
         assert_eq!(sent("Bearer wrong").response().await.status, 503);
         // The credentials are in order, but there is no session.
@@ -171,19 +159,15 @@ fn a_check_is_dropped_with_its_exchange_and_the_body_may_have_ended_before() {
         // The credentials are in order, but there is no session.
         assert_eq!(slow.response().await.status, 405);
         let mut never = server.exchange(OwnedHead::new("POST", "/mcp", fields("Bearer never")));
-        {
-            let mut response = pin!(never.response());
-            assert!(future::poll_once(response.as_mut()).await.is_none());
-        }
-        let counts = || (check.begun.load(Ordering::SeqCst), check.dropped.load(Ordering::SeqCst));
-        assert_eq!(counts(), (2, 1));
+        assert!(future::poll_once(never.response()).await.is_none());
+        assert_eq!(check.counts.get(), (2, 1));
         drop(never);
-        assert_eq!(counts(), (2, 2));
+        assert_eq!(check.counts.get(), (2, 2));
         // A preflight needs no credentials, so they are not checked.
         let mut preflight =
             server.exchange(OwnedHead::new("OPTIONS", "/mcp", fields("Bearer never")));
         assert_eq!(preflight.response().await.status, 204);
-        assert_eq!(counts(), (2, 2));
+        assert_eq!(check.counts.get(), (2, 2));
         app.broadcaster().shut_down();
     };
     future::block_on(future::zip(server.run(&app), requests));

@@ -5,27 +5,17 @@ use std::time::Duration;
 
 use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 
-use crate::site::{Client, Site, fields_of, in_session, modern, post};
+use crate::site::{Client, Site, call_body, fields_of, in_session, modern, modern_body, post};
 
-/// A stateless call whose body has this many bytes more than it needs.
-pub(crate) fn long(tool: &str, bytes: usize) -> String {
-    let text = modern(tool);
-    let (_, body) = text.split_once("\r\n\r\n").unwrap();
-    let body = body.replace(
-        "\"_meta\"",
-        &format!("\"arguments\":{{\"x\":\"{}\"}},\"_meta\"", "x".repeat(bytes)),
-    );
-    post(&fields_of(tool), &body)
+/// The body of a call with as many bytes more than it needs.
+fn longer(body: &str, bytes: usize) -> String {
+    let arguments = format!(r#""arguments":{{"x":"{}"}},"_meta""#, "x".repeat(bytes));
+    body.replace(r#""_meta""#, &arguments)
 }
 
-/// As [`long`], in a session.
-fn long_of(session: &str, tool: &str, bytes: usize) -> String {
-    let params = format!(
-        r#"{{"name":"{tool}","arguments":{{"x":"{}"}},"_meta":{{"progressToken":"p"}}}}"#,
-        "x".repeat(bytes)
-    );
-    let body = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{params}}}"#);
-    in_session(session, &body)
+/// A stateless call with such a body.
+pub(crate) fn long(tool: &str, bytes: usize) -> String {
+    post(&fields_of(tool), &longer(&modern_body(7, tool), bytes))
 }
 
 /// Returns whether nothing is received for a while.
@@ -64,7 +54,8 @@ fn d1_bodies_of_handlers_count_until_they_end_and_those_that_wait_are_refused() 
     let site = Site::with(HttpOptions { read_timeout: Duration::from_millis(300), ..narrow() });
     let session = site.open("2025-11-25");
     // It goes on without its connection.
-    drop(site.stream(&long_of(&session, "wait", 90_000)));
+    let body = longer(&call_body(2, "wait"), 90_000);
+    drop(site.stream(&in_session(&session, &body)));
     let refused = site.send(&long("echo", 70_000));
     let fields = ["retry-after", "connection"].map(|name| refused.field(name));
     assert_eq!((refused.status, fields), (503, [Some("5"), Some("close")]));

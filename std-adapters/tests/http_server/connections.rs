@@ -111,29 +111,20 @@ fn output_is_flushed() {
 fn a_head_that_comes_again_on_its_connection_is_checked_as_the_first() {
     let site = Site::new();
     let mut client = site.connect();
-    let mut twice = |request: &str| {
-        [(); 2].map(|()| {
-            client.write(request);
-            client.answer()
-        })
-    };
-    let own = modern("echo");
-    for answer in twice(&own) {
-        assert_eq!((answer.status, answer.field("access-control-allow-origin")), (200, None));
-    }
-    for answer in twice(&own.replace("Host: localhost", "Host: evil.host")) {
-        assert_eq!(answer.status, 403);
-    }
-    for answer in twice(&own.replace("application/json,", "application/x,")) {
-        assert_eq!(answer.status, 406);
-    }
-    let origin = "http://localhost:1";
-    for answer in twice(&modern_with("echo", &[("Origin", origin)])) {
-        let allowed = answer.field("access-control-allow-origin");
-        assert_eq!((answer.status, allowed), (200, Some(origin)));
-    }
-    for answer in twice(&own) {
-        assert_eq!(answer.status, 200);
+    let (own, page) = (modern("echo"), "http://localhost:1");
+    for (request, status, origin) in [
+        (own.clone(), 200, None),
+        (own.replace("Host: localhost", "Host: evil.host"), 403, None),
+        (own.replace("application/json,", "application/x,"), 406, None),
+        (modern_with("echo", &[("Origin", page)]), 200, Some(page)),
+        (own, 200, None),
+    ] {
+        for _ in 0..2 {
+            client.write(&request);
+            let answer = client.answer();
+            let allowed = answer.field("access-control-allow-origin");
+            assert_eq!((answer.status, allowed), (status, origin), "{request}");
+        }
     }
     // What is authorized once is not authorized for ever.
     let calls = AtomicUsize::new(0);

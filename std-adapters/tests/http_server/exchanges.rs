@@ -1,26 +1,21 @@
 //! A server without sockets.
 
 use std::future::ready;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_lite::future;
 use mcp_sansio::typed::{ToolHandler, Tools};
-use mcp_sansio::types::Implementation;
-use mcp_sansio::{
-    Catalog, NoOutput, Progress, ServerConfig, ServerFeatures, ToolContext, ToolResult,
-};
+use mcp_sansio::{Catalog, NoOutput, Progress, ToolContext, ToolResult};
 use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpOptions, HttpServer};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::exchange::{head, rest, send, serve, session_of};
 use crate::recorder::Recorder;
-use crate::site::principal;
+use crate::site::{CONFIG, Counted, Counts, fields_of, initialize_body, modern_body, principal};
 use crate::virtual_time;
 
-static CONFIG: ServerConfig<'_> =
-    ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
 static CATALOG: Catalog<'_> = Catalog::new().tools_of::<Call>();
 
 #[derive(Tools)]
@@ -44,16 +39,13 @@ impl ToolHandler for Caller {
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{
-    "protocolVersion":"2025-11-25","capabilities":{"roots":{}},
-    "clientInfo":{"name":"test","version":"1"}}}"#;
-
 fn call(tool: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}"}}}}"#)
 }
 
 async fn open_session(server: &HttpServer, fields: &[(&'static str, &str)]) -> String {
-    session_of(&mut send(server, head("POST", fields), INITIALIZE).await).await
+    let body = initialize_body("2025-11-25");
+    session_of(&mut send(server, head("POST", fields), &body).await).await
 }
 
 #[test]
@@ -71,36 +63,25 @@ fn a_tool_knows_who_calls_and_the_head_of_its_request() {
     });
 }
 
-struct OnDrop(smol::channel::Sender<()>);
-
-impl Drop for OnDrop {
-    fn drop(&mut self) {
-        let _ = self.0.try_send(());
-    }
-}
-
 #[test]
 fn r3_h2_a_response_that_nobody_takes_is_cut_off_and_its_handler_dropped() {
-    let (tell, dropped) = smol::channel::unbounded();
-    let app = App::new(&CONFIG, move |ctx: Context| {
-        let dropped = OnDrop(tell.clone());
+    let counts = Arc::<Counts>::default();
+    let app = App::new(&CONFIG, |ctx: Context| {
+        let counted = Counted::new(Arc::clone(&counts));
         async move {
-            let _dropped = dropped;
+            let _counted = counted;
             for step in 1.. {
                 ctx.tool(&ctx.request()?).progress(&Progress::of(step)).await?;
             }
             ctx.text("never")
         }
     });
-    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","_meta":{
-        "io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":1,
-        "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-    let fields =
-        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "x")];
     serve(&app, HttpOptions::new(), async |server| {
-        let mut exchange = send(server, head("POST", &fields), body).await;
+        let head = head("POST", &fields_of("x"));
+        let mut exchange = send(server, head, &modern_body(1, "x")).await;
         assert_eq!(exchange.response().await.status, 200);
-        timeout(MINUTE, dropped.recv()).await.expect("the response is kept").unwrap();
+        sleep(MINUTE).await;
+        assert_eq!(counts.get(), (1, 1), "the response is kept");
         // What it held is gone.
         assert!(matches!(exchange.next_piece().await, None | Some(Err(_))));
     });
@@ -212,7 +193,7 @@ fn an_observer_is_told_why_a_session_has_ended() {
         open_session(&server, &[]).await;
         // It takes the place of the first.
         open_session(&server, &[]).await;
-        tokio::time::sleep(idle_timeout * 2).await;
+        sleep(idle_timeout * 2).await;
         let session = open_session(&server, &[]).await;
         send(&server, head("DELETE", &[("Mcp-Session-Id", &session)]), "").await.response().await;
         open_session(&server, &[]).await;

@@ -2,29 +2,26 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_io::Async;
 use futures_lite::future;
-use mcp_sansio::types::{ElicitParams, Implementation, InputRequest, RequestedSchema, TextResult};
-use mcp_sansio::{Change, ServerConfig, ServerFeatures};
+use mcp_sansio::Change;
+use mcp_sansio::types::{ElicitParams, InputRequest, RequestedSchema, TextResult};
 use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::asynchronous::http::{
     HttpExchange, HttpOptions, HttpServer, OwnedHead, serve,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 use mcp_sansio_adapters::bus::{Bus as _, Topic};
-use mcp_sansio_adapters::observer::{Event, Observer};
 
 use crate::bus::TestBus;
-use crate::exchange::{Fields, head, read_until, send, session_of};
+use crate::exchange::{head, read_until, send, session_of};
+use crate::recorder::Recorder;
+use crate::site::{CONFIG, initialize_body};
 use crate::virtual_time;
 
-static CONFIG: ServerConfig<'_> = ServerConfig::new(
-    Implementation::new("test", "1"),
-    ServerFeatures::TOOLS_LIST_CHANGED.with(ServerFeatures::RESOURCES_SUBSCRIBE),
-);
 const RING: KeyRing = KeyRing::new([5; 32]);
 
 async fn ask(ctx: Context) -> HandlerResult {
@@ -39,9 +36,7 @@ fn options(bus: &Arc<TestBus>, name: &'static str) -> HttpOptions {
 }
 
 async fn ask_in(server: &HttpServer, method: &str, session: &str, body: &str) -> HttpExchange {
-    let session = [("Mcp-Session-Id", session)];
-    let fields = if session[0].1.is_empty() { &[][..] } else { &session };
-    send(server, head(method, fields), body).await
+    send(server, head(method, &[("Mcp-Session-Id", session)]), body).await
 }
 
 async fn post(server: &HttpServer, session: &str, body: &str) -> HttpExchange {
@@ -55,8 +50,8 @@ fn a_client_does_not_notice_which_server_has_its_requests() {
     let first = HttpServer::new(&one, options(&bus, "a")).unwrap();
     let second = HttpServer::new(&two, options(&bus, "b")).unwrap();
     let clients = async {
-        let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
-        let id = session_of(&mut post(&first, "", initialize).await).await;
+        let initialize = initialize_body("2025-11-25");
+        let id = session_of(&mut send(&first, head("POST", &[]), &initialize).await).await;
         let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
         assert_eq!(post(&second, &id, ready).await.response().await.status, 202);
         // A question of the first is answered through the second.
@@ -97,8 +92,8 @@ fn the_health_of_a_server_says_that_its_bus_is_lost() {
     let health = HttpOptions { health: Some("/health"), ..options(&bus, "a") };
     let server = HttpServer::new(&app, health).unwrap();
     let asked = async |method| {
-        let fields = Fields(vec![("Host", "10.1.2.3".to_owned())]);
-        let mut exchange = send(&server, OwnedHead::new(method, "/health", fields), "").await;
+        let head = OwnedHead::new(method, "/health", [("Host", "10.1.2.3")]);
+        let mut exchange = send(&server, head, "").await;
         let status = exchange.response().await.status;
         (status, read_until(&mut exchange, "}").await)
     };
@@ -113,23 +108,11 @@ fn the_health_of_a_server_says_that_its_bus_is_lost() {
     });
 }
 
-/// Collects what it is told of the bus.
-#[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<String>>>);
-
-impl Observer for Told {
-    fn on(&self, event: Event<'_>) {
-        if let Event::FleetFailed { error } = event {
-            self.0.lock().unwrap().push(error.to_owned());
-        }
-    }
-}
-
 #[test]
 fn a_bus_joins_servers_of_one_ring_that_have_names() {
     let bus = Arc::new(TestBus::default());
-    let told = Told::default();
-    let app = App::new(&CONFIG, ask).key_ring(RING).observer(told.clone());
+    let recorder = Recorder::default();
+    let app = App::new(&CONFIG, ask).key_ring(RING).observer(recorder.clone());
     let nameless = HttpOptions { bus: Some(bus.clone()), ..HttpOptions::new() };
     let error = HttpServer::new(&app, nameless).unwrap_err();
     assert!(error.to_string().contains("HttpOptions::node"), "{error}");
@@ -138,13 +121,13 @@ fn a_bus_joins_servers_of_one_ring_that_have_names() {
         bus.publish(Topic::All, b"not an envelope".to_vec());
         let mut refused = send(&server, head("PUT", &[]), "").await;
         assert_eq!(refused.response().await.status, 405);
-        while told.0.lock().unwrap().is_empty() {
+        while recorder.lines_with("FleetFailed").is_empty() {
             future::yield_now().await;
         }
     };
     let server = async { server.run(&app).await };
     virtual_time::block_on(future::or(future::or(server, bus.run(Duration::ZERO)), client));
-    assert!(told.0.lock().unwrap()[0].contains("one KeyRing"));
+    assert!(recorder.lines_with("FleetFailed")[0].contains("one KeyRing"));
 }
 
 /// The operating system accepts connections before the program does. A proxy sends the requests of

@@ -4,7 +4,7 @@
 use mcp_sansio::Change;
 use serde_json::{Value, json};
 
-use crate::site::{Client, Site, call, fields_of, get, in_session, post};
+use crate::site::{Client, Site, call, fields_of, get, in_session, modern_body, post};
 
 #[test]
 fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
@@ -24,10 +24,9 @@ fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
         for (number, client) in connections.iter_mut().enumerate() {
             // Alternates between the eras.
             let session = &sessions[number % STREAMS];
-            client.write(&if number % 2 == 0 {
-                alone(id(number))
-            } else {
-                call(session, id(number), "echo")
+            client.write(&match number % 2 {
+                0 => post(&fields_of("echo"), &modern_body(id(number), "echo")),
+                _ => call(session, id(number), "echo"),
             });
         }
         for (number, client) in connections.iter_mut().enumerate() {
@@ -71,7 +70,8 @@ fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
 }
 
 fn listen(site: &Site, id: usize) -> Stream {
-    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta()});
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
+    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
     let body =
         json!({"jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params});
     let request = post(
@@ -89,16 +89,6 @@ fn ask(site: &Site, session: &str) -> (Stream, Value) {
     let question = stream.event();
     assert_eq!(question["method"], "elicitation/create");
     (stream, question)
-}
-
-fn alone(id: u32) -> String {
-    let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "echo", "_meta": meta()}});
-    let fields = fields_of("echo");
-    post(&fields, &body.to_string())
-}
-
-fn meta() -> Value {
-    json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}})
 }
 
 /// An event stream, whose events are spread over chunks in any way.

@@ -5,11 +5,11 @@ use std::future::ready;
 use mcp_sansio::types::Tool;
 use mcp_sansio::{Catalog, RawJson, entries};
 use mcp_sansio_adapters::asynchronous::http::{
-    AuthorizationError, Credentials, HttpExchange, HttpOptions, Principal,
+    AuthorizationError, Credentials, HttpOptions, Principal,
 };
 use serde_json::{Value, json};
 
-use crate::exchange::{head_to, send};
+use crate::exchange::{head, send};
 use crate::scopes::{Scoped, serve_app};
 
 static CATALOG: Catalog<'_> =
@@ -38,19 +38,6 @@ fn ping(id: u32) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })
 }
 
-async fn begin(
-    site: &Scoped<'_>,
-    (method, target): (&str, &str),
-    token: &str,
-    more: &[(&'static str, &str)],
-    body: &str,
-) -> HttpExchange {
-    let bearer = format!("Bearer {}", token.replace(' ', "+"));
-    let own = (!token.is_empty()).then_some(("Authorization", &*bearer));
-    let fields: Vec<_> = own.into_iter().chain(more.iter().copied()).collect();
-    send(site.server, head_to(method, target, &fields), body).await
-}
-
 #[test]
 fn auth_145_auth_151_auth_152_a_session_is_that_of_its_issuer_and_subject_on_every_path() {
     serve(async |site| {
@@ -61,13 +48,13 @@ fn auth_145_auth_151_auth_152_a_session_is_that_of_its_issuer_and_subject_on_eve
             for (method, more) in [("GET", None), ("GET", Some("0-0")), ("DELETE", None)] {
                 let last = more.map(|last| ("Last-Event-ID", last));
                 let fields: Vec<_> = sent.into_iter().chain(last).collect();
-                let mut exchange = begin(&site, (method, "/mcp"), other, &fields, "").await;
+                let mut exchange = site.begin((method, "/mcp"), other, &fields, "").await;
                 assert_eq!(exchange.response().await.status, 404, "{other} {method}");
             }
         }
         // Without a token the id is worth nothing at all.
         for method in ["POST", "GET", "DELETE"] {
-            let mut exchange = begin(&site, (method, "/mcp"), "", &sent, "").await;
+            let mut exchange = send(site.server, head(method, &sent), "").await;
             assert_eq!(exchange.response().await.status, 401, "{method}");
         }
         assert_eq!(site.send("one ada", &sent, &ping(3)).await.status, 200);
@@ -77,13 +64,13 @@ fn auth_145_auth_151_auth_152_a_session_is_that_of_its_issuer_and_subject_on_eve
 #[test]
 fn auth_151_a_stream_of_http_sse_takes_messages_of_its_principal_only() {
     serve(async |site| {
-        let mut stream = begin(&site, ("GET", "/sse"), "one ada", &[], "").await;
+        let mut stream = site.begin(("GET", "/sse"), "one ada", &[], "").await;
         assert_eq!(stream.response().await.status, 200);
         let endpoint = String::from_utf8(stream.next_piece().await.unwrap().unwrap()).unwrap();
         let target = endpoint.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
         for (token, status) in [("one eve", 404), ("two ada", 404), ("one ada", 202)] {
             let body = ping(1).to_string();
-            let mut post = begin(&site, ("POST", target), token, &[], &body).await;
+            let mut post = site.begin(("POST", target), token, &[], &body).await;
             assert_eq!(post.response().await.status, status, "{token}");
         }
     });

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context as Cx, Poll, Waker};
 use std::time::Duration;
 
-use mcp_sansio::types::{Implementation, TextResult, Tool};
-use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures, entries};
+use mcp_sansio::types::TextResult;
+use mcp_sansio::{Catalog, Progress, entries};
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Limits};
 use smol::io::{AsyncRead, AsyncWrite};
@@ -19,17 +19,11 @@ use tokio::runtime::Runtime;
 use tokio::time::{Sleep, sleep};
 
 use crate::door::Door;
-use crate::site::{Counted, Counts, in_session, initialize};
+use crate::site::{CONFIG, Counted, Counts, in_session, initialize, tool};
 use crate::virtual_time;
 
-static CONFIG: ServerConfig<'_> =
-    ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
 static CATALOG: Catalog<'_> =
     Catalog::new().tools(entries![tool("echo"), tool("wait"), tool("endless"), tool("long")]);
-
-const fn tool(name: &'static str) -> Tool<'static> {
-    Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
-}
 
 /// A server that runs as long as a test waits for something, in virtual time.
 pub(crate) struct World {
@@ -38,7 +32,8 @@ pub(crate) struct World {
     door: Door<Stream>,
     /// Of `wait`.
     pub(crate) counts: Arc<Counts>,
-    gate: smol::channel::Sender<()>,
+    /// Lets a call of `wait` complete.
+    pub(crate) gate: smol::channel::Sender<()>,
 }
 
 impl World {
@@ -103,11 +98,6 @@ impl World {
         peer
     }
 
-    /// Lets a call of `wait` complete.
-    pub(crate) fn open_gate(&self) {
-        self.gate.try_send(()).unwrap();
-    }
-
     /// Runs the server until a condition holds.
     pub(crate) fn until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) {
         self.runtime.block_on(async {
@@ -133,7 +123,8 @@ impl World {
         let id = id.split_once("\r\n").unwrap().0.to_owned();
         peer.send(&in_session(&id, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
         self.until("202", || peer.answers("202") == 1);
-        peer.hang_up();
+        peer.get().then = Then::End;
+        peer.send("");
         id
     }
 
@@ -242,12 +233,6 @@ impl Peer {
         }
     }
 
-    /// Ends the input.
-    pub(crate) fn hang_up(&self) {
-        self.get().then = Then::End;
-        self.send("");
-    }
-
     /// Returns the number of responses with this status.
     pub(crate) fn answers(&self, status: &str) -> usize {
         self.text().matches(&format!("HTTP/1.1 {status}")).count()
@@ -266,6 +251,12 @@ impl State {
     /// Returns whether the server has read everything and waits for more.
     pub(crate) fn is_silent(&self) -> bool {
         self.sent.is_empty() && self.waker.is_some()
+    }
+
+    /// Moves out as many bytes as there are and fit.
+    fn read(&mut self, into: &mut [u8]) -> usize {
+        self.sent.make_contiguous();
+        io::Read::read(&mut self.sent, into).unwrap()
     }
 
     fn count(&mut self) {
@@ -291,9 +282,7 @@ impl AsyncRead for Stream {
             virtual_time::pass(state.pause);
         }
         if !state.sent.is_empty() {
-            let read = state.sent.len().min(buf.len());
-            buf.iter_mut().zip(state.sent.drain(..read)).for_each(|(to, from)| *to = from);
-            return Poll::Ready(Ok(read));
+            return Poll::Ready(Ok(state.read(buf)));
         }
         let (again, most) = match state.then {
             Then::Silence => {
@@ -307,9 +296,7 @@ impl AsyncRead for Stream {
         // Whole repetitions, so that the next read starts with one again.
         let times = (most / again.len()).max(1);
         state.sent.extend(again.repeat(times).bytes());
-        let read = most.min(state.sent.len());
-        buf.iter_mut().zip(state.sent.drain(..read)).for_each(|(to, from)| *to = from);
-        Poll::Ready(Ok(read))
+        Poll::Ready(Ok(state.read(&mut buf[..most])))
     }
 }
 

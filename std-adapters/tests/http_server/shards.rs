@@ -21,7 +21,8 @@ use crate::bodies::{self, is_silent, long};
 use crate::exchange::{head, rest};
 use crate::sessions;
 use crate::site::{
-    Client, Site, THREADS, call, fields_of, get, in_session, initialize, modern, request,
+    Client, Site, THREADS, call, fields_of, get, in_session, initialize, initialize_body, modern,
+    modern_body, request,
 };
 
 /// Each new connection is to the next thread, so that requests of a session come to others than
@@ -71,9 +72,7 @@ fn a_message_of_http_sse_comes_to_another_thread_than_its_stream() {
         let answer = site.send(&request("POST", endpoint, &[("Accept", "*/*"), strange], body));
         assert_eq!((answer.status, answer.body.as_str()), (202, ""), "{body}");
     };
-    send(
-        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
-    );
+    send(&initialize_body("2024-11-05"));
     assert!(stream.chunk().unwrap().contains(r#""id":1,"result""#));
     send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     send(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}}"#);
@@ -257,8 +256,7 @@ fn check_shards(runtime: tokio::runtime::Runtime) {
             // A task of tokio moves between threads, so its exchange is `Send`.
             let answer = tokio::spawn(async move {
                 let mut exchange = shards.exchange(head("POST", &fields));
-                let call = modern("local");
-                exchange.feed(call.split_once("\r\n\r\n").unwrap().1.as_bytes()).await;
+                exchange.feed(modern_body(7, "local").as_bytes()).await;
                 exchange.end_body();
                 assert_eq!(exchange.response().await.status, 200);
                 let answer = rest(&mut exchange).await;

@@ -1,22 +1,15 @@
 //! What one client keeps open, and what others get meanwhile.
 
-use std::future::{Future as _, pending, poll_fn, ready};
+use std::future::{pending, ready};
 use std::net::IpAddr;
-use std::pin::pin;
-use std::task::Poll;
 
 use futures_lite::future;
-use mcp_sansio::types::Implementation;
-use mcp_sansio::{ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpExchange, HttpOptions, HttpServer};
 use mcp_sansio_adapters::asynchronous::{App, Context, Limits};
 
 use crate::exchange::{head, rest, send, serve, session_of};
 use crate::scripted::{Takes, World};
-use crate::site::{fields_of, modern, principal};
-
-static CONFIG: ServerConfig<'_> =
-    ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
+use crate::site::{CONFIG, fields_of, initialize_body, modern, modern_body, principal};
 
 const MALLORY: [u8; 4] = [192, 0, 2, 1];
 const ADA: [u8; 4] = [192, 0, 2, 2];
@@ -76,8 +69,8 @@ fn r3_h1_handlers_of_one_principal_leave_places_to_others() {
         // Calls of sessions go on without their connections.
         let mut ended = Vec::new();
         for _ in 0..4 {
-            let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
-            let mut opened = post(server, "mallory", &[], body).await;
+            let body = initialize_body("2025-11-25");
+            let mut opened = post(server, "mallory", &[], &body).await;
             let id = session_of(&mut opened).await;
             let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}}"#;
             let mut called = post(server, "mallory", &[("Mcp-Session-Id", &id)], body).await;
@@ -85,11 +78,8 @@ fn r3_h1_handlers_of_one_principal_leave_places_to_others() {
             ended.push(answer.map(|text| text.contains("-32603")));
         }
         assert_eq!(ended, [None, None, None, Some(true)]);
-        let request = modern("echo");
-        let (_, body) = request.split_once("\r\n\r\n").unwrap();
-        let fields = fields_of("echo");
         // From the same address.
-        let mut called = post(server, "ada", &fields, body).await;
+        let mut called = post(server, "ada", &fields_of("echo"), &modern_body(7, "echo")).await;
         let (status, text) = (called.response().await.status, rest(&mut called).await);
         assert!(status == 200 && text.contains("done"), "{status} {text}");
     });
@@ -111,7 +101,8 @@ fn r3_h1_checks_of_tokens_from_one_address_leave_places_to_others() {
         let mut junk: Vec<_> = (0..4).map(|_| put(server, MALLORY, "Bearer junk")).collect();
         let mut statuses = Vec::new();
         for exchange in &mut junk {
-            statuses.push(polled(exchange).await);
+            let response = future::poll_once(exchange.response()).await;
+            statuses.push(response.map(|response| response.status));
         }
         assert_eq!(statuses, [None, None, None, Some(503)]);
         assert_eq!(put(server, ADA, "Bearer good").response().await.status, 405);
@@ -121,16 +112,4 @@ fn r3_h1_checks_of_tokens_from_one_address_leave_places_to_others() {
 /// A request that is refused once it is authorized.
 fn put(server: &HttpServer, from: [u8; 4], authorization: &str) -> HttpExchange {
     server.exchange(head("PUT", &[("Authorization", authorization)]).peer(IpAddr::from(from)))
-}
-
-/// Returns the status if there is a response now.
-async fn polled(exchange: &mut HttpExchange) -> Option<u16> {
-    let mut response = pin!(exchange.response());
-    poll_fn(|cx| {
-        Poll::Ready(match response.as_mut().poll(cx) {
-            Poll::Ready(response) => Some(response.status),
-            Poll::Pending => None,
-        })
-    })
-    .await
 }

@@ -51,7 +51,7 @@ pub(crate) fn principal(subject: &str) -> Principal {
     Principal::new("https://auth.example.com", subject)
 }
 
-const fn tool(name: &'static str) -> Tool<'static> {
+pub(crate) const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
 }
 
@@ -278,7 +278,7 @@ pub(crate) struct Client {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    fields: Vec<(String, String)>,
+    pub(crate) fields: Vec<(String, String)>,
     pub(crate) body: String,
 }
 
@@ -413,20 +413,24 @@ pub(crate) fn get(session: &str, fields: &[(&str, &str)]) -> String {
 }
 
 pub(crate) fn initialize(version: &str) -> String {
-    post(
-        &[],
-        &format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{"elicitation":{{}}}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
-        ),
+    post(&[], &initialize_body(version))
+}
+
+pub(crate) fn initialize_body(version: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{"elicitation":{{}}}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
     )
 }
 
 /// A call in a session.
 pub(crate) fn call(session: &str, id: u32, tool: &str) -> String {
-    let body = format!(
+    in_session(session, &call_body(id, tool))
+}
+
+pub(crate) fn call_body(id: u32, tool: &str) -> String {
+    format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","_meta":{{"progressToken":"p{id}"}}}}}}"#
-    );
-    in_session(session, &body)
+    )
 }
 
 /// A stateless call.
@@ -440,8 +444,11 @@ pub(crate) fn fields_of(tool: &str) -> [(&'static str, &str); 3] {
 }
 
 pub(crate) fn modern_with(tool: &str, more: &[(&str, &str)]) -> String {
-    let body = format!(
-        r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"{tool}","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},"progressToken":"p"}}}}}}"#
-    );
-    post(&[&fields_of(tool), more].concat(), &body)
+    post(&[&fields_of(tool), more].concat(), &modern_body(7, tool))
+}
+
+pub(crate) fn modern_body(id: u32, tool: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},"progressToken":"p"}}}}}}"#
+    )
 }

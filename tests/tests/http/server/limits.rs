@@ -306,7 +306,7 @@ fn r3_l1_bodies_end_at_the_time_of_a_shutdown() {
 }
 
 #[test]
-fn a_session_ends_when_it_is_not_used() {
+fn sess_05_an_unused_session_expires() {
     let mut host = Host::new();
     let minute = Duration::from_secs(60);
     let id = host.open("2025-11-25");
