@@ -217,8 +217,7 @@ fn auth_29_auth_30_metadata_of_another_issuer_is_not_used() {
 
 #[test]
 fn auth_16_auth_32_metadata_is_asked_for_without_a_token() {
-    let mut program = Program::new(SETUP);
-    assert_eq!(program.request(), Ok(200));
+    let mut program = Program::logged_in(SETUP);
     program.world.valid.clear();
     assert_eq!(program.request(), Ok(200));
     let gets = program.world.asked.iter().filter(|asked| asked.method == "GET");
@@ -385,8 +384,7 @@ fn auth_33_auth_44_auth_45_auth_91_another_authorization_server_gets_no_credenti
     let other = "https://second.test";
     let mut program = Program::new(SETUP);
     program.world.registration = json!({"client_secret": "registered-secret"});
-    assert_eq!(program.request(), Ok(200));
-    program.trace();
+    program.log_in();
     program.world.valid.clear();
     program.world.move_to(other);
     program.world.registration = json!({});

@@ -4,7 +4,9 @@ use mcp_sansio_oauth::{Grant, IdentityProvider, RegisteredClient, Setup, TokenEn
 use serde_json::json;
 
 use super::program::Program;
-use super::world::{Answer, ENDPOINT, ISSUER, SECRET, SERVICE, SETUP, TOKEN, client_of, id_jag};
+use super::world::{
+    Answer, ENDPOINT, ISSUER, PROVIDER, SECRET, SERVICE, SETUP, TOKEN, client_of, id_jag,
+};
 
 #[test]
 fn auth_115_auth_116_auth_119_auth_120_a_client_gets_a_token_for_itself() {
@@ -47,8 +49,7 @@ mcp 200"
 fn auth_121_a_token_for_itself_is_asked_for_anew() {
     let mut program = Program::new(SERVICE);
     program.world.gives_refresh = false;
-    assert_eq!(program.request(), Ok(200));
-    program.trace();
+    program.log_in();
     program.world.now += 3590;
     assert_eq!(program.request(), Ok(200));
     // The metadata is an hour old nearly, and used.
@@ -80,21 +81,9 @@ fn enterprise(provider: IdentityProvider<'static>) -> Program<'static> {
     program
 }
 
-const PROVIDER: IdentityProvider<'_> = IdentityProvider::new(
-    "https://idp.test",
-    "https://idp.test/oauth/token",
-    RegisteredClient {
-        secret: Some("provider-secret"),
-        ..RegisteredClient::new("at-the-provider")
-    },
-);
-
 #[test]
 fn auth_122_auth_123_auth_124_auth_125_auth_126_auth_127_an_organization_permits_it() {
     let mut program = enterprise(PROVIDER);
-    program.world.answer_next("https://idp.test/", Answer::json(200, &id_jag()));
-    let token = program.world.give("");
-    program.world.answer_next(TOKEN, token);
     assert_eq!(program.request(), Ok(200));
     assert_eq!(
         program.trace(),
@@ -142,7 +131,6 @@ fn auth_37_auth_126_a_metadata_document_is_the_id_where_an_organization_permits_
         Setup { grant: Grant::Enterprise(PROVIDER), metadata_document: Some(document), ..SETUP };
     let mut program = Program::new(setup);
     program.assertions = vec!["identity-secret"];
-    program.world.gives_assertions = true;
     program.world.server()["client_id_metadata_document_supported"] = true.into();
     assert_eq!(program.request(), Ok(200));
     let [exchange, grant] = program.world.requests("/token")[..] else { panic!() };
@@ -182,8 +170,6 @@ fn auth_130_auth_131_auth_132_auth_133_a_platform_gives_the_assertion() {
         Program::new(Setup { grant: Grant::WorkloadIdentity, clients: CLIENTS, ..SETUP });
     program.assertions = vec!["platform-secret", "platform-secret-2"];
     program.world.gives_refresh = false;
-    let token = program.world.give("");
-    program.world.answer_next(TOKEN, token);
     assert_eq!(program.request(), Ok(200));
     assert!(program.trace().contains(
         "ask assertion for https://as.test at https://as.test/token

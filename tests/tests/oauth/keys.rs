@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::program::Program;
-use super::world::{Answer, ENDPOINT, ISSUER, SETUP, TOKEN};
+use super::world::{Answer, Asked, ENDPOINT, ISSUER, SETUP, TOKEN};
 
 /// Returns header and claims of a signed text.
 fn parts(text: &str) -> [Value; 2] {
@@ -222,8 +222,8 @@ fn auth_137_auth_138_nonces_are_taken_at_both_ends() {
     assert_eq!(program.request(), Ok(200));
     let asked = program.world.requests("/token");
     assert_eq!(asked.len(), 2);
-    let claims = asked.iter().map(|asked| parts(asked.field("dpop").unwrap())[1].clone());
-    let nonces: Vec<Value> = claims.map(|claims| claims["nonce"].clone()).collect();
+    let nonce = |asked: &Asked| parts(asked.field("dpop").unwrap())[1]["nonce"].clone();
+    let nonces = [asked[0], asked[1]].map(nonce);
     assert_eq!(nonces, [Value::Null, "server-1".into()]);
     assert_eq!(asked[0].form("code"), asked[1].form("code"));
 
@@ -238,8 +238,7 @@ fn auth_137_auth_138_nonces_are_taken_at_both_ends() {
     assert_eq!(program.request(), Ok(200));
     assert_eq!(program.trace(), "mcp 401\nmcp 200\nmcp 200");
     let last = program.world.asked.iter().rev().take(3);
-    let nonces: Vec<Value> =
-        last.map(|asked| parts(asked.field("dpop").unwrap())[1]["nonce"].clone()).collect();
+    let nonces = last.map(nonce).collect::<Vec<_>>();
     assert_eq!(nonces, ["resource-2".into(), "resource-1".into(), Value::Null]);
 
     // A nonce may end at either end while a person logs in.

@@ -193,8 +193,7 @@ fn auth_68_another_redirect_uri_is_registered_anew() {
 
 #[test]
 fn auth_90_tokens_are_renewed_for_their_client_after_a_failed_login_of_another() {
-    let mut program = Program::new(SETUP);
-    assert_eq!(program.request(), Ok(200));
+    let mut program = Program::logged_in(SETUP);
     // The port is taken, so the client registers again, and the person gives no more scope.
     program.redirect = "http://127.0.0.1:4712/callback";
     program.world.needs = "write";

@@ -58,9 +58,14 @@ impl<'s> Program<'s> {
     /// A program that has logged in, with an empty trace.
     pub(crate) fn logged_in(setup: Setup<'s>) -> Self {
         let mut program = Self::new(setup);
-        assert_eq!(program.request(), Ok(200));
-        program.trace();
+        program.log_in();
         program
+    }
+
+    /// Logs in, and forgets the trace of that.
+    pub(crate) fn log_in(&mut self) {
+        assert_eq!(self.request(), Ok(200));
+        self.trace();
     }
 
     /// Starts the program again, with what is in its store.

@@ -4,7 +4,7 @@ use mcp_sansio::http::ResponseHead;
 use mcp_sansio_oauth::{Attempts, Lost, Reaction};
 use serde_json::json;
 
-use super::program::Program;
+use super::program::{Outcome, Program};
 use super::world::{Answer, ENDPOINT, SETUP, TOKEN};
 
 #[test]
@@ -156,8 +156,7 @@ fn auth_88_a_refresh_token_without_a_successor_is_kept() {
 fn auth_83_a_token_of_a_second_is_renewed_once_a_request() {
     let mut program = Program::new(SETUP);
     program.world.expires_in = Some(1);
-    assert_eq!(program.request(), Ok(200));
-    program.trace();
+    program.log_in();
     program.world.now += 10;
     assert_eq!(program.request(), Ok(200));
     assert_eq!(program.trace().matches("refresh_token").count(), 1);
@@ -173,22 +172,18 @@ fn auth_90_a_renewal_that_fails_early_leaves_the_token_in_use() {
         Answer::new(200, "<html>"),
         Answer::json(200, &json!({"access_token": "a", "token_type": "mac"})),
     ];
-    for answer in answers {
+    let lost = Outcome::Lost(Lost::Network);
+    for outcome in answers.map(Outcome::Answer).into_iter().chain([lost]) {
         let mut program = Program::logged_in(SETUP);
         program.world.now += 3580;
-        program.world.answer_next(TOKEN, answer.clone());
-        assert_eq!(program.request(), Ok(200), "{answer:?}");
+        program.outcomes = vec![(program.sent, outcome.clone())];
+        assert_eq!(program.request(), Ok(200), "{outcome:?}");
         let trace = program.trace();
         assert!(trace.ends_with("mcp 200"), "{trace}");
         // It is not tried again before the token ends.
         assert_eq!(program.request(), Ok(200));
-        assert_eq!(program.trace(), "mcp 200", "{answer:?}");
+        assert_eq!(program.trace(), "mcp 200", "{outcome:?}");
     }
-    let mut program = Program::logged_in(SETUP);
-    program.world.now += 3580;
-    program.world.lost.push((TOKEN, Lost::Network));
-    assert_eq!(program.request(), Ok(200));
-    assert!(program.trace().ends_with("mcp 200"));
 }
 
 #[test]
@@ -255,8 +250,7 @@ fn auth_83_auth_100_a_server_of_2025_03_26_is_asked_for_a_refresh_before_a_perso
     let mut program = Program::new(SETUP);
     program.world.documents.clear();
     program.world.expires_in = None;
-    assert_eq!(program.request(), Ok(200));
-    program.trace();
+    program.log_in();
     let discovery = "mcp 401
 GET https://mcp.test/.well-known/oauth-protected-resource/mcp 404
 GET https://mcp.test/.well-known/oauth-protected-resource 404

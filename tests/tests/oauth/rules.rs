@@ -89,8 +89,7 @@ fn auth_57_auth_59_auth_60_the_resource_is_that_of_the_metadata_byte_for_byte() 
 #[test]
 fn auth_70_auth_44_an_answer_is_compared_with_the_issuer_of_its_own_flow() {
     let other = "https://second.test";
-    let mut program = Program::new(SETUP);
-    assert_eq!(program.request(), Ok(200));
+    let mut program = Program::logged_in(SETUP);
     // The client knows both issuers, and the second one is asked now.
     program.world.valid.clear();
     program.world.move_to(other);

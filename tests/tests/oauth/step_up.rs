@@ -1,11 +1,11 @@
 //! A 403 that names scopes, and how often that is met.
 
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio_oauth::{Attempts, Grant, IdentityProvider, Lost, Reaction, Setup};
+use mcp_sansio_oauth::{Attempts, Grant, Lost, Reaction, Setup};
 use serde_json::json;
 
 use super::program::Program;
-use super::world::{Answer, ENDPOINT, SECRET, SETUP, TOKEN};
+use super::world::{Answer, ENDPOINT, PROVIDER, SECRET, SETUP, TOKEN};
 
 fn scopes(program: &Program<'_>) -> Vec<String> {
     let pages = 0..program.world.shown.len();
@@ -50,15 +50,12 @@ mcp 200"
 
 #[test]
 fn auth_62_auth_64_a_program_asks_for_scope_without_a_person() {
-    const PROVIDER: IdentityProvider<'_> =
-        IdentityProvider::new("https://idp.test", "https://idp.test/oauth/token", SECRET);
     for grant in [Grant::ClientCredentials, Grant::WorkloadIdentity, Grant::Enterprise(PROVIDER)] {
         let mut program =
             Program::new(Setup { grant, clients: &[SECRET], scope: Some("basic write"), ..SETUP });
         program.world.challenge = "Bearer scope=\"basic more\"".to_owned();
         program.world.needs = "write";
         program.world.gives_refresh = false;
-        program.world.gives_assertions = true;
         program.assertions = vec!["one", "two"];
         assert_eq!(program.request(), Ok(200), "{grant:?}");
         let asked: Vec<_> =
@@ -207,8 +204,7 @@ fn auth_95_a_server_of_2025_03_26_is_asked_for_more_scope() {
             let metadata = program.world.add_server("https://mcp.test");
             metadata["code_challenge_methods_supported"] = json!(null);
         }
-        assert_eq!(program.request(), Ok(200));
-        program.trace();
+        program.log_in();
         program.world.now += 3601;
         program.world.needs = "write";
         assert_eq!(program.request(), Ok(200));
@@ -268,8 +264,7 @@ fn auth_103_other_errors_are_reported() {
         (503, "Bearer"),
     ] {
         let mut program = program();
-        assert_eq!(program.request(), Ok(200));
-        program.trace();
+        program.log_in();
         program.world.answer_next(ENDPOINT, Answer::challenge(status, challenge));
         assert_eq!(program.request(), Ok(status));
         assert_eq!(program.trace(), format!("mcp {status}"));

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use mcp_sansio_oauth::form::pairs;
-use mcp_sansio_oauth::{Grant, Lost, RegisteredClient, Setup};
+use mcp_sansio_oauth::{Grant, IdentityProvider, Lost, RegisteredClient, Setup};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -34,6 +34,16 @@ pub(crate) const SECRET: RegisteredClient<'_> = RegisteredClient {
 /// A client that gets tokens for itself.
 pub(crate) const SERVICE: Setup<'_> =
     Setup { grant: Grant::ClientCredentials, clients: &[SECRET], ..SETUP };
+
+/// The identity provider of an organization.
+pub(crate) const PROVIDER: IdentityProvider<'_> = IdentityProvider::new(
+    "https://idp.test",
+    "https://idp.test/oauth/token",
+    RegisteredClient {
+        secret: Some("provider-secret"),
+        ..RegisteredClient::new("at-the-provider")
+    },
+);
 
 /// The answer of a server.
 #[derive(Clone, Debug)]
@@ -109,6 +119,7 @@ pub(crate) fn form(body: &str, name: &str) -> Option<String> {
 type ChangeQuery = Box<dyn Fn(&str) -> String>;
 
 /// Both servers. What they answer is changed by tests: the documents, and answers put in front.
+#[derive(Default)]
 pub(crate) struct World {
     pub(crate) now: u64,
     random: u64,
@@ -131,8 +142,6 @@ pub(crate) struct World {
     pub(crate) token_type: &'static str,
     /// The scope that token responses say, if it is another than the one that was asked for.
     pub(crate) grants: Option<&'static str>,
-    /// Whether assertions are taken, and given at the identity provider.
-    pub(crate) gives_assertions: bool,
     /// Scope of the last assertion of the identity provider.
     assertion_scope: String,
     pub(crate) expires_in: Option<u64>,
@@ -159,25 +168,12 @@ impl World {
             now: 1_800_000_000,
             random: 1,
             documents,
-            queued: VecDeque::new(),
-            lost: Vec::new(),
             challenge: "Bearer".to_owned(),
-            needs: "",
-            valid: Vec::new(),
-            refresh: None,
             gives_refresh: true,
             token_type: "bearer",
-            grants: None,
-            gives_assertions: false,
-            assertion_scope: String::new(),
             expires_in: Some(3600),
-            redirect: None,
             registration: json!({}),
-            clients: 0,
-            tokens: 0,
-            codes: Vec::new(),
-            asked: Vec::new(),
-            shown: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -332,10 +328,8 @@ impl World {
                 String::new()
             }
             Some("client_credentials") => get("scope").unwrap_or_default(),
-            Some(JWT_BEARER) if self.gives_assertions => {
-                get("scope").unwrap_or_else(|| self.assertion_scope.clone())
-            }
-            Some(TOKEN_EXCHANGE) if self.gives_assertions => {
+            Some(JWT_BEARER) => get("scope").unwrap_or_else(|| self.assertion_scope.clone()),
+            Some(TOKEN_EXCHANGE) => {
                 self.assertion_scope = get("scope").unwrap_or_default();
                 return Answer::json(200, &id_jag());
             }
