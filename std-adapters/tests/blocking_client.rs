@@ -1,26 +1,25 @@
 //! Calls of the blocking client that the server runs as tasks, in both dialects, under a virtual
 //! clock, against a server that is a script.
 
+#[path = "../../tests/tests/stdio/client/scripted.rs"]
+mod scripted;
 #[path = "asynchronous_client/task_script.rs"]
 mod task_script;
 
-use std::collections::VecDeque;
-use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, ProgressParams, SubscriptionFilter, TaskStatus, Text};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientEvent, ClientFeatures, Instant, OwnedJson, RawJson, Revision,
-    Revisions,
+    CallOptions, ClientConfig, ClientEvent, ClientFeatures, OwnedJson, RawJson, Revision, Revisions,
 };
 use mcp_sansio_adapters::blocking::client::{
-    CallError, CallId, Client, ConnectionEnd, Connector, Error, Handler, InputResponse,
-    OwnedInputRequest, TaskRef, Transferred, Transport,
+    CallError, CallId, Client, Connector, Error, Handler, InputResponse, OwnedInputRequest, TaskRef,
 };
 use serde_json::{Value, json};
 
+use scripted::{Scene, Scripted};
 use task_script::{D, E, content, methods, numbers, ok, open, slow};
 
 const FEATURES: ClientFeatures = ClientFeatures::ELICITATION_FORM.with(ClientFeatures::TASKS);
@@ -29,61 +28,6 @@ static OLD: ClientConfig<'_> = CLIENT.revisions(Revisions::only(D));
 static NEW: ClientConfig<'_> = CLIENT.revisions(Revisions::only(E));
 
 type Seen = Arc<Mutex<Vec<(String, Value)>>>;
-type Script = Box<dyn FnMut(&Value) -> Vec<Value> + Send>;
-
-/// A connection to a script. Where nothing is to be read, the time passes.
-struct Line {
-    revision: Revision,
-    clock: Arc<AtomicU64>,
-    seen: Seen,
-    script: Script,
-    heard: Vec<u8>,
-    said: VecDeque<u8>,
-}
-
-impl Transport for Line {
-    fn name(&self) -> String {
-        "lab".to_owned()
-    }
-
-    fn open(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn transfer(
-        &mut self,
-        out: &[u8],
-        into: &mut [u8],
-        timeout: Option<Duration>,
-    ) -> io::Result<Transferred> {
-        self.heard.extend_from_slice(out);
-        while let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.heard.drain(..=end).collect();
-            let message: Value = serde_json::from_slice(&line).unwrap();
-            let said = open(self.revision, &message).unwrap_or_else(|| {
-                let name = message["method"].as_str().unwrap_or("-").to_owned();
-                self.seen.lock().unwrap().push((name, message["params"].clone()));
-                (self.script)(&message)
-            });
-            said.iter().for_each(|message| self.said.extend(format!("{message}\n").bytes()));
-        }
-        let mut done = Transferred { written: out.len(), ..Transferred::default() };
-        for (to, from) in into.iter_mut().zip(std::iter::from_fn(|| self.said.pop_front())) {
-            *to = from;
-            done.read += 1;
-        }
-        if done.read == 0 && done.written == 0 {
-            let waits = timeout.expect("the client waits for something that never comes");
-            self.clock.fetch_add(u64::try_from(waits.as_millis()).unwrap(), Ordering::Relaxed);
-        }
-        Ok(done)
-    }
-
-    fn close(&mut self) -> io::Result<ConnectionEnd> {
-        Ok(ConnectionEnd::new(self.name()))
-    }
-}
-
 /// Keeps the progress of calls.
 struct Person(Arc<Mutex<Vec<String>>>);
 
@@ -104,29 +48,31 @@ impl Handler for Person {
 
 struct Stage {
     client: Client<'static>,
-    clock: Arc<AtomicU64>,
+    scene: Arc<Scene>,
     seen: Seen,
     reports: Arc<Mutex<Vec<String>>>,
 }
 
 impl Stage {
-    fn new(revision: Revision, script: impl FnMut(&Value) -> Vec<Value> + Send + 'static) -> Self {
-        let (clock, seen, reports) = <(Arc<AtomicU64>, Seen, Arc<Mutex<Vec<String>>>)>::default();
-        let line = Line {
-            revision,
-            clock: Arc::clone(&clock),
-            seen: Arc::clone(&seen),
-            script: Box::new(script),
-            heard: Vec::new(),
-            said: VecDeque::new(),
-        };
-        let now = Arc::clone(&clock);
+    fn new(
+        revision: Revision,
+        mut script: impl FnMut(&Value) -> Vec<Value> + Send + 'static,
+    ) -> Self {
+        let (scene, seen, reports) = <(Arc<Scene>, Seen, Arc<Mutex<Vec<String>>>)>::default();
+        let (time, kept) = (Arc::clone(&scene), Arc::clone(&seen));
+        let server = Scripted::new(&scene, move |message| {
+            open(revision, message).unwrap_or_else(|| {
+                let name = message["method"].as_str().unwrap_or("-").to_owned();
+                kept.lock().unwrap().push((name, message["params"].clone()));
+                script(message)
+            })
+        });
         let client = Connector::new(if revision.is_modern() { &NEW } else { &OLD })
-            .clock(move || Instant::from_millis(now.load(Ordering::Relaxed)))
+            .clock(move || time.now())
             .handler(Person(Arc::clone(&reports)))
-            .connect(line)
+            .connect(Scripted { pace: 0, ..server })
             .unwrap();
-        Self { client, clock, seen, reports }
+        Self { client, scene, seen, reports }
     }
 
     fn methods(&self) -> Vec<String> {
@@ -157,7 +103,7 @@ fn tex_11_tex_12_tsk_25_tsk_26_a_call_waits_for_the_end_of_its_task() {
             assert_eq!(stage.methods(), expected);
         }
         // Three intervals of 100 ms and the jitter of each, by the clock of the client.
-        let time = stage.clock.load(Ordering::Relaxed);
+        let time = stage.scene.clock.load(Ordering::Relaxed);
         assert!((300..340).contains(&time), "{time}");
     }
 }
@@ -176,7 +122,10 @@ fn progress_of_a_call_is_reported_in_order_and_before_the_result_and_of_no_other
     };
     let mut stage = Stage::new(D, script);
     let other = CallOptions::new().progress(true);
-    let other = stage.client.start("tools/call", &json_of("other"), other).unwrap();
+    let other = stage
+        .client
+        .start("tools/call", &RawJson::from_static(r#"{"name":"other"}"#), other)
+        .unwrap();
     let mut told = Vec::new();
     let options = CallOptions::new();
     let result = stage.client.call_tool_with("steps", &RawJson::EMPTY, options, |progress| {
@@ -186,10 +135,6 @@ fn progress_of_a_call_is_reported_in_order_and_before_the_result_and_of_no_other
     assert_eq!(stage.reports.lock().unwrap().len(), 4, "the handler gets all");
     assert_eq!(text(&stage.client.wait(other).unwrap()), "done");
     assert_eq!(text(&stage.client.call_tool("plain", &RawJson::EMPTY).unwrap()), "plain");
-}
-
-fn json_of(tool: &str) -> OwnedJson {
-    RawJson::parse(&json!({ "name": tool }).to_string()).unwrap().into()
 }
 
 #[test]
@@ -210,7 +155,7 @@ fn canc_10_tex_33_a_call_that_is_cancelled_cancels_its_task() {
     let params = OwnedJson::new(&RawJson::from_static(r#"{"name":"slow"}"#), E).unwrap();
     let result = stage.client.request("tools/call", &params, options);
     assert!(matches!(result, Err(Error::Call { error: CallError::TimedOut, .. })), "{result:?}");
-    assert_eq!(stage.clock.load(Ordering::Relaxed), 150);
+    assert_eq!(stage.scene.clock.load(Ordering::Relaxed), 150);
     stage.client.run_for(Duration::from_millis(10)).unwrap();
     assert_eq!(stage.last().0, "tasks/cancel");
 }

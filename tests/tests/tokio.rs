@@ -73,11 +73,8 @@ fn over_http() {
         let visit = async {
             let stream = HttpTransport::new(&url).unwrap();
             let (client, connection) = Connector::new(&CLIENT).connect(stream);
-            let calls = async {
-                let waited = client.call_tool("wait", &RawJson::EMPTY).await.unwrap();
-                assert!(waited.as_json().as_str().contains("waited"));
-            };
-            connection.drive(calls).await;
+            let waited = connection.drive(client.call_tool("wait", &RawJson::EMPTY)).await.unwrap();
+            assert!(waited.as_json().as_str().contains("waited"));
             app.broadcaster().shut_down();
         };
         let serving = async { http::serve(&app, &listener, HttpOptions::new()).await.unwrap() };

@@ -10,7 +10,7 @@ use mcp_sansio_adapters::observer::{Event, Observer};
 pub(crate) struct Recorder(Arc<Mutex<Vec<String>>>, Arc<OnceLock<Broadcaster>>);
 
 impl Recorder {
-    fn write(&self, line: String) {
+    pub(crate) fn write(&self, line: String) {
         self.0.lock().unwrap().push(line);
         // Would wait for ever if a mutex of the application were locked.
         if let Some(broadcaster) = self.1.get() {

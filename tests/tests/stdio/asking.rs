@@ -5,13 +5,11 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use mcp_sansio::typed::{Input, ToolHandler, Tools};
-use mcp_sansio::types::{Implementation, InputRequest};
-use mcp_sansio::{Catalog, NoOutput, ServerConfig, ServerFeatures, ToolContext, ToolResult};
+use mcp_sansio::types::InputRequest;
+use mcp_sansio::{Catalog, NoOutput, ToolContext, ToolResult};
 use mcp_sansio_adapters::blocking::{App, Threaded};
 use serde_json::{Value, json};
 
-static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::TOOLS);
 static CATALOG: Catalog = Catalog::new().tools_of::<Call>();
 
 #[derive(Tools)]
@@ -64,7 +62,7 @@ impl Client {
         client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         let (server, _) = listener.accept().unwrap();
         std::thread::spawn(move || {
-            let app = App::new(&CONFIG).catalog(&CATALOG);
+            let app = App::new(&super::SERVER).catalog(&CATALOG);
             let mut desk = Desk::default();
             let input = Threaded::new(server.try_clone().unwrap());
             app.serve_on(input, server, |ctx| ctx.call_tool(&mut desk)).unwrap();

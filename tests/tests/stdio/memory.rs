@@ -2,16 +2,15 @@
 
 use std::time::{Duration, Instant as StdInstant};
 
-use mcp_sansio::types::{CallToolParams, Implementation, TextResult};
+use mcp_sansio::types::{CallToolParams, TextResult};
 use mcp_sansio::{
-    CallOptions, ClientConfig, Era, Instant, Progress, RawJson, RequestHandle, ServerConfig,
-    ServerEvent, ServerFeatures,
+    CallOptions, ClientConfig, Era, Instant, Progress, RawJson, RequestHandle, ServerEvent,
 };
-use mcp_sansio_adapters::blocking::client::{CallError, Client, Connector, Error as ClientError};
+use mcp_sansio_adapters::blocking::client::{CallError, Client, Error as ClientError};
 use mcp_sansio_adapters::blocking::{App, Context, Error, Handler, Memory};
 
-static SERVER: ServerConfig =
-    ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::TOOLS);
+use super::SERVER;
+
 static CLIENT: ClientConfig = super::CLIENT.call_timeout(HOUR).call_limit(HOUR);
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -93,15 +92,6 @@ fn an_error_of_the_handler_ends_the_connection_and_the_client_reconnects() {
     assert!(error.to_string().contains("the disk is gone"), "{error}");
     client.reconnect().unwrap();
     assert!(call(&mut client).unwrap().contains("back"));
-}
-
-#[test]
-fn the_era_is_found_out() {
-    let memory = App::new(&SERVER).memory(|ctx| ctx.respond(&TextResult::new("hello")));
-    let connector = Connector::new(&CLIENT).clock(memory.clock());
-    let mut client = connector.connect(memory).unwrap();
-    assert_eq!(client.era(), Some(Era::Modern));
-    assert!(call(&mut client).unwrap().contains("hello"));
 }
 
 #[test]

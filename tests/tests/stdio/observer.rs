@@ -3,16 +3,16 @@
 use std::io::Cursor;
 use std::net::IpAddr;
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::typed::{ToolHandler, Tools};
-use mcp_sansio::types::{Implementation, InputRequest, TextResult, Tool};
+use mcp_sansio::types::{InputRequest, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, ErrorCode, NoOutput, OrToolError as _, RawJson, RpcError, ServerConfig,
-    ServerFeatures, Target, ToolContext, ToolResult, Violation, entries,
+    Catalog, ErrorCode, NoOutput, OrToolError as _, RawJson, RpcError, Target, ToolContext,
+    ToolResult, Violation, entries,
 };
 use mcp_sansio_adapters::asynchronous;
 use mcp_sansio_adapters::asynchronous::http::PeerAddress;
@@ -23,8 +23,9 @@ use mcp_sansio_adapters::observer::{
 };
 use serde_json::{Value, json};
 
-static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::TOOLS);
+use super::SERVER;
+use super::recorder::Recorder;
+
 static CATALOG: Catalog = Catalog::new()
     .tools(entries![Tool::new("by_hand", RawJson::from_static(r#"{"type":"object"}"#))])
     .tools_of::<Call>();
@@ -76,40 +77,19 @@ fn respond(ctx: &mut RequestContext<'_, '_>) -> Result<(), Error> {
     }
 }
 
-/// Writes down what it is told.
-#[derive(Clone, Default)]
-struct Recorder(Arc<Mutex<Vec<String>>>);
+/// Writes down what it is told, and what it runs.
+#[derive(Default)]
+struct Runs(Recorder);
 
-impl Recorder {
-    fn write(&self, line: String) {
-        self.0.lock().unwrap().push(line);
-    }
-
-    fn lines(&self) -> Vec<String> {
-        std::mem::take(&mut *self.0.lock().unwrap())
-    }
-}
-
-impl Observer for Recorder {
+impl Observer for Runs {
     fn on(&self, event: Event<'_>) {
-        self.write(match event {
-            Event::Connected { transport, .. } => format!("connected: {transport}"),
-            Event::Began { request } => format!("{request} began"),
-            Event::Ended { request, how, error, .. } => {
-                let error = error.map(|error| format!(": {error}")).unwrap_or_default();
-                format!("{} ended: {how}{error}", request.id)
-            }
-            Event::Refused { why, place: Some(place), .. } => format!("{why} ({place})"),
-            Event::Refused { why, .. } => format!("message refused: {why}"),
-            Event::Disconnected { how, .. } => format!("disconnected: {how}"),
-            other => format!("{other:?}"),
-        });
+        self.0.on(event);
     }
 
     fn run(&self, request: &RequestInfo, handler: &mut dyn FnMut()) {
-        self.write(format!("{} runs", request.id));
+        self.0.write(format!("{} runs", request.id));
         handler();
-        self.write(format!("{} ran", request.id));
+        self.0.write(format!("{} ran", request.id));
     }
 }
 
@@ -129,14 +109,13 @@ fn serve(app: App<'_>, lines: &str) -> Vec<Value> {
     let mut output = Vec::new();
     let input = Threaded::new(Cursor::new(lines.to_owned()));
     app.serve_on(input, &mut output, respond).unwrap();
-    let lines = output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+    mcp_sansio_tests::json::lines(&output)
 }
 
 fn observed(lines: &str) -> Vec<String> {
-    let recorder = Recorder::default();
-    serve(App::new(&CONFIG).catalog(&CATALOG).observer(&recorder), lines);
-    let mut lines = recorder.lines();
+    let recorder = Runs::default();
+    serve(App::new(&SERVER).catalog(&CATALOG).observer(&recorder), lines);
+    let mut lines = recorder.0.lines();
     assert_eq!(lines.remove(0), "connected: stream");
     assert_eq!(lines.pop().unwrap(), "disconnected: closed by the client");
     lines
@@ -221,13 +200,13 @@ fn a_call_that_waits_for_the_user_goes_on_until_it_is_cancelled_or_the_client_is
 
 #[test]
 fn the_error_that_ends_a_server_is_told() {
-    let recorder = Recorder::default();
-    let app = App::new(&CONFIG).observer(&recorder);
+    let recorder = Runs::default();
+    let app = App::new(&SERVER).observer(&recorder);
     let input = Threaded::new(Cursor::new(call(1, "say")));
     let full = |_: &mut RequestContext<'_, '_>| Err(std::io::Error::other("full").into());
     assert!(app.serve_on(input, Vec::new(), full).is_err());
     let expected = ["1 ran", "1 ended: connection ended", "disconnected: full"];
-    assert_eq!(recorder.lines()[3..], expected);
+    assert_eq!(recorder.0.lines()[3..], expected);
 }
 
 /// Tells an observer everything that there is.
@@ -319,16 +298,16 @@ fn standard_error_gets_a_line_for_each_thing_or_each_failure() {
 }
 
 fn told_to(observer: StderrObserver) {
-    serve(App::new(&CONFIG).catalog(&CATALOG).observer(Everything(observer)), &call(1, "say"));
+    serve(App::new(&SERVER).catalog(&CATALOG).observer(Everything(observer)), &call(1, "say"));
 }
 
 #[test]
 #[expect(clippy::needless_borrows_for_generic_args, reason = "a reference is one form")]
 fn r3_b7_both_adapters_take_an_observer_or_a_reference_to_one() {
     static OBSERVER: StderrObserver = StderrObserver::new();
-    let app = App::new(&CONFIG).observer(StderrObserver::new());
+    let app = App::new(&SERVER).observer(StderrObserver::new());
     let _ = app.clone().observer(&StderrObserver::new());
-    let app = asynchronous::App::new(&CONFIG, async |ctx: asynchronous::Context| {
+    let app = asynchronous::App::new(&SERVER, async |ctx: asynchronous::Context| {
         ctx.reply(&TextResult::new("hello"))
     });
     let _ = app.observer(StderrObserver::new()).observer(&OBSERVER);
@@ -358,7 +337,7 @@ fn an_observer_that_panics_or_runs_nothing_changes_no_response() {
     let names = ["say", "say", "fail", "panic", "break", "ask", "add"];
     let lines: String = (1..).zip(names).map(|(id, name)| call(id, name)).collect();
     let lines = lines + "noise\n";
-    let app = App::new(&CONFIG).catalog(&CATALOG);
+    let app = App::new(&SERVER).catalog(&CATALOG);
     let plain = serve(app.clone(), &lines);
     assert_eq!(plain.len(), 8);
     assert_eq!(serve(app.observer(&Bad), &lines), plain);
@@ -382,7 +361,7 @@ fn a_handler_that_blocks_is_told_while_it_blocks() {
     const LIMIT: Duration = Duration::from_millis(20);
     let (sender, receiver): (_, Receiver<()>) = sync_channel(0);
     let rescue = Rescue(Mutex::default(), sender);
-    let app = App::new(&CONFIG).catalog(&CATALOG).observer(&rescue).watch(LIMIT);
+    let app = App::new(&SERVER).catalog(&CATALOG).observer(&rescue).watch(LIMIT);
     let lines = [call(1, "say"), call(2, "fail"), call(3, "say"), call(4, "break")].concat();
     let mut output = Vec::new();
     app.serve_on(Threaded::new(Cursor::new(lines)), &mut output, |ctx| {
@@ -422,7 +401,7 @@ fn meta_17_the_trace_context_and_the_names_are_told_with_limits() {
     ]
     .map(|params| request(json!("id"), "tools/call", params))
     .concat();
-    serve(App::new(&CONFIG).catalog(&CATALOG).observer(&kept), &lines);
+    serve(App::new(&SERVER).catalog(&CATALOG).observer(&kept), &lines);
     let kept = kept.0.into_inner().unwrap();
     let [first, second, third, fourth] = &kept[..] else { panic!("{kept:?}") };
     assert_eq!((first.method.as_str(), first.name.as_str()), ("tools/call", "say"));

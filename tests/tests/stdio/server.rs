@@ -15,6 +15,8 @@ use mcp_sansio_adapters::blocking::{self, Context, Error, Handler, Input, Thread
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use serde_json::{Value, json};
 
+use super::call;
+
 static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("s", "1"),
     ServerFeatures::TOOLS.with(ServerFeatures::LOGGING),
@@ -35,21 +37,20 @@ impl<R: Read> Input for AtOnce<R> {
     }
 }
 
-/// Input that is repeated as often as a count says.
-struct Repeated {
+/// A text, and then as many reads of blank lines as a count says.
+struct Blank {
     first: VecDeque<u8>,
-    again: Vec<u8>,
-    at: usize,
     reads_left: usize,
     longest: Arc<AtomicUsize>,
 }
 
-fn once(first: &str) -> Repeated {
-    let (again, longest) = (Vec::new(), Arc::default());
-    Repeated { first: first.bytes().collect(), again, at: 0, reads_left: 0, longest }
+impl Blank {
+    fn after(first: &str, reads_left: usize) -> Self {
+        Self { first: first.bytes().collect(), reads_left, longest: Arc::default() }
+    }
 }
 
-impl Read for Repeated {
+impl Read for Blank {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.longest.fetch_max(buffer.len(), Relaxed);
         if !self.first.is_empty() {
@@ -57,10 +58,7 @@ impl Read for Repeated {
         }
         let Some(left) = self.reads_left.checked_sub(1) else { return Ok(0) };
         self.reads_left = left;
-        for byte in &mut *buffer {
-            *byte = self.again[self.at];
-            self.at = (self.at + 1) % self.again.len();
-        }
+        buffer.fill(b'\n');
         Ok(buffer.len())
     }
 }
@@ -69,12 +67,6 @@ impl Read for Repeated {
 fn messages(output: &[u8]) -> Vec<Value> {
     let lines = output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     lines.map(|line| serde_json::from_slice(line).unwrap_or(Value::Null)).collect()
-}
-
-fn call(id: u32, tool: &str) -> String {
-    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
-    let params = json!({"name": tool, "arguments": {}, "_meta": meta});
-    format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}))
 }
 
 /// Handler that panics in each of its functions. It keeps which panics were those of a request.
@@ -155,7 +147,7 @@ fn f9_a_handler_that_panics_ends_its_own_request_and_no_session() {
         + "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,\"message\":\"\"}}\n"
         + &call(7, "well");
     let (told, mut output) = (Mutex::default(), Vec::new());
-    let (input, handler) = (AtOnce(once(&lines)), Panicking { told: &told, job: None });
+    let (input, handler) = (AtOnce(io::Cursor::new(lines)), Panicking { told: &told, job: None });
     blocking::serve_on(&CONFIG, input, &mut output, handler).unwrap();
     let messages = messages(&output);
     let internal = |id: u32| json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "The handler panicked"}});
@@ -195,7 +187,7 @@ fn f9_a_handler_that_panics_at_each_wake_is_paused() {
     }
     let woken = Arc::new(AtomicUsize::new(0));
     let begun = std::time::Instant::now();
-    let input = AtOnce(Repeated { again: b"\n".to_vec(), reads_left: 100, ..once("") });
+    let input = AtOnce(Blank::after("", 100));
     blocking::serve_on(&CONFIG, input, io::sink(), Woken(Arc::clone(&woken))).unwrap();
     // Once, and once more for each second that the test took.
     assert!(woken.load(Relaxed) <= 1 + begun.elapsed().as_secs() as usize);
@@ -229,7 +221,7 @@ fn p1_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
     let mut job = Job(None, 0);
     // A long line has grown the buffer; then endless blank lines follow.
     let first = format!("{}{}\n", call(1, "wait"), " ".repeat(1 << 20));
-    let input = Repeated { again: b"\n".to_vec(), reads_left: 80, ..once(&first) };
+    let input = Blank::after(&first, 80);
     let (longest, mut output) = (Arc::clone(&input.longest), Vec::new());
     blocking::serve_on(&config, AtOnce(input), &mut output, &mut job).unwrap();
     assert_eq!(job.0, None, "its deadline came");

@@ -3,7 +3,9 @@
 use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 
-use serde_json::{Value, json};
+use serde_json::Value;
+
+use super::call;
 
 const SERVER: &str = env!("CARGO_BIN_EXE_noisy_server");
 
@@ -19,22 +21,13 @@ fn start(adapter: &str, input: impl Into<Stdio>, output: impl Into<Stdio>) -> Ch
 fn run(adapter: &str, tools: &[&str]) -> (String, String) {
     let mut server = start(adapter, Stdio::piped(), Stdio::piped());
     let mut input = server.stdin.take().unwrap();
-    for (id, tool) in tools.iter().enumerate() {
-        writeln!(input, "{}", call(id, tool)).unwrap();
+    for (id, tool) in (0..).zip(tools) {
+        input.write_all(call(id, tool).as_bytes()).unwrap();
     }
     drop(input);
     let output = server.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (text(output.stdout), text(output.stderr))
-}
-
-fn call(id: usize, tool: &str) -> Value {
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let params = json!({"name": tool, "arguments": {}, "_meta": meta});
-    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
 fn text(line: &str) -> String {
@@ -92,11 +85,11 @@ fn streams_in_non_blocking_mode_are_waited_for() {
         // It is told as soon as the server has the streams, so before there is something to read.
         server.stderr.as_mut().unwrap().read_exact(&mut [0; 7]).unwrap();
         let (mut input, mut output) = (&ours, BufReader::new(&ours));
-        for (id, (tool, len)) in [("wait", 6), ("large", 1 << 20), ("wait", 6)].iter().enumerate() {
-            writeln!(input, "{}", call(id, tool)).unwrap();
+        for (id, (tool, len)) in (0..).zip([("wait", 6), ("large", 1 << 20), ("wait", 6)]) {
+            input.write_all(call(id, tool).as_bytes()).unwrap();
             let mut line = String::new();
             output.read_line(&mut line).unwrap();
-            assert_eq!(text(&line).len(), *len, "{adapter}");
+            assert_eq!(text(&line).len(), len, "{adapter}");
         }
         ours.shutdown(std::net::Shutdown::Write).unwrap();
         let mut last = String::new();

@@ -34,6 +34,7 @@ enum Call<'a> {
     #[tool(returns = Sum)]
     Add { number: u8 },
     /// Repeats.
+    #[tool(scopes("words:read"))]
     Echo { text: Text<'a> },
     /// Panics.
     Panic,
@@ -154,6 +155,17 @@ fn a_handler_is_all_that_a_server_needs() {
         assert_eq!(visit(&mut served(era, |ctx| ctx.call_tool(&mut board))), VISIT);
         let slow = Slow::default();
         assert_eq!(visit(&mut served(era, move |ctx| ctx.call_async_tool(&slow))), VISIT);
+    }
+}
+
+#[test]
+fn auth_02_a_stream_has_no_authorization() {
+    for era in Era::ALL {
+        let mut board = Board::default();
+        let mut client = served(era, |ctx| ctx.call_tool(&mut board));
+        // Neither is a scope asked for, nor is it told.
+        assert!(call(&mut client, "echo", r#"{"text":"x"}"#).contains(r#""text":"x""#));
+        assert!(!format!("{:?}", client.list_tools().unwrap()).contains("words:read"));
     }
 }
 

@@ -1,18 +1,13 @@
 //! Typed calls of a client, against tools that are types, in all revisions.
 
 use mcp_sansio::typed::{Input, Output, ToolCall, Tools};
-use mcp_sansio::types::{Implementation, Text};
-use mcp_sansio::{
-    Catalog, ClientConfig, Era, Revision, Revisions, ServerConfig, ServerFeatures, ToolOutput,
-    ToolResult,
-};
+use mcp_sansio::types::Text;
+use mcp_sansio::{Catalog, ClientConfig, Era, Revision, Revisions, ToolOutput, ToolResult};
 use mcp_sansio_adapters::blocking::App;
 use mcp_sansio_adapters::blocking::client::{CallError, Client, Error, ToolCallError};
 
-use super::CLIENT;
+use super::{CLIENT, SERVER};
 
-static SERVER: ServerConfig =
-    ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::TOOLS);
 static CATALOG: Catalog = Catalog::new().tools_of::<Called>();
 static OLDEST: ClientConfig = CLIENT.revisions(Revisions::only(Revision::V2024_11_05));
 

@@ -1,151 +1,17 @@
 //! Limits of time and memory against scripted servers, on a virtual clock.
 
-use std::collections::VecDeque;
-use std::io::Read as _;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use mcp_sansio::types::{ElicitResult, InputRequest};
-use mcp_sansio::{ClientEvent, Era, Instant};
-use mcp_sansio_adapters::blocking::client::{
-    ConnectionEnd, InputRefusal, InputResponse, OwnedInputRequest, Transferred, Transport,
-};
+use mcp_sansio::{ClientEvent, Era};
+use mcp_sansio_adapters::blocking::client::{InputRefusal, InputResponse, OwnedInputRequest};
 
+use super::scripted::{Scene, Scripted};
 use super::*;
-
-/// State of the server that a test observes.
-#[derive(Default)]
-pub(super) struct Scene {
-    /// The time in milliseconds.
-    pub(super) clock: AtomicU64,
-    exchanges: AtomicUsize,
-    most_pending: AtomicUsize,
-}
-
-impl Scene {
-    fn now(&self) -> Instant {
-        Instant::from_millis(self.clock.load(Relaxed))
-    }
-}
 
 /// The response to a message.
 pub(super) fn respond(message: &Value, result: Value) -> Vec<Value> {
     vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
-}
-
-type Reply = Box<dyn FnMut(&Value) -> Vec<Value> + Send>;
-
-/// A server whose responses a function returns. An exchange takes some milliseconds; one that
-/// transfers nothing takes its whole timeout.
-pub(super) struct Scripted {
-    scene: Arc<Scene>,
-    reply: Reply,
-    heard: Vec<u8>,
-    inbox: VecDeque<u8>,
-    /// Text that the server repeats after a tool was called.
-    flood: &'static str,
-    floods: bool,
-    /// Whether it stops reading after a tool was called.
-    is_deaf: bool,
-    /// Maximum number of bytes that one exchange reads.
-    chunk: usize,
-    /// Whether one exchange reads one line.
-    by_line: bool,
-    /// Duration of an exchange in milliseconds.
-    pace: u64,
-}
-
-impl Scripted {
-    pub(super) fn new(
-        scene: &Arc<Scene>,
-        reply: impl FnMut(&Value) -> Vec<Value> + Send + 'static,
-    ) -> Self {
-        let (heard, inbox) = (Vec::new(), VecDeque::new());
-        let (reply, scene): (Reply, _) = (Box::new(reply), Arc::clone(scene));
-        Self {
-            scene,
-            reply,
-            heard,
-            inbox,
-            flood: "",
-            floods: false,
-            is_deaf: false,
-            chunk: usize::MAX,
-            by_line: false,
-            pace: 1,
-        }
-    }
-
-    fn flood(self, flood: &'static str) -> Self {
-        Self { flood, ..self }
-    }
-
-    fn hear(&mut self, out: &[u8]) {
-        self.heard.extend_from_slice(out);
-        while let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
-            let message: Value = serde_json::from_slice(&self.heard[..end]).unwrap();
-            self.heard.drain(..=end);
-            self.floods |= message["method"] == "tools/call";
-            let answers = match message["method"].as_str() {
-                Some("initialize") => respond(
-                    &message,
-                    json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-                        "serverInfo": {"name": "s", "version": "1"}}),
-                ),
-                _ => (self.reply)(&message),
-            };
-            for answer in answers {
-                self.inbox.extend(format!("{answer}\n").bytes());
-            }
-        }
-    }
-}
-
-impl Transport for Scripted {
-    fn name(&self) -> String {
-        "script".into()
-    }
-
-    fn open(&mut self) -> std::io::Result<()> {
-        self.floods = false;
-        Ok(())
-    }
-
-    fn transfer(
-        &mut self,
-        out: &[u8],
-        into: &mut [u8],
-        timeout: Option<Duration>,
-    ) -> std::io::Result<Transferred> {
-        let mut done = Transferred::default();
-        self.scene.exchanges.fetch_add(1, Relaxed);
-        assert!(self.scene.exchanges.load(Relaxed) < 100_000, "the loop does not terminate");
-        self.scene.most_pending.fetch_max(out.len(), Relaxed);
-        if !(self.is_deaf && self.floods) {
-            self.hear(out);
-            done.written = out.len();
-        }
-        if self.floods && !self.flood.is_empty() {
-            while self.inbox.len() < into.len() {
-                self.inbox.extend(self.flood.bytes());
-            }
-        }
-        let line = self.inbox.iter().take(into.len()).position(|byte| *byte == b'\n');
-        let line = line.filter(|_| self.by_line);
-        let most = into.len().min(self.chunk).min(line.map_or(usize::MAX, |end| end + 1));
-        self.inbox.make_contiguous();
-        done.read = self.inbox.read(&mut into[..most])?;
-        let takes = if done == Transferred::default() {
-            timeout.expect("the transport waits without a timeout")
-        } else {
-            Duration::from_millis(self.pace)
-        };
-        self.scene.clock.fetch_add(takes.as_millis() as u64, Relaxed);
-        Ok(done)
-    }
-
-    fn close(&mut self) -> std::io::Result<ConnectionEnd> {
-        Ok(ConnectionEnd::new(self.name()))
-    }
 }
 
 fn asking(timeout: Duration) -> ClientConfig<'static> {
@@ -162,8 +28,17 @@ pub(super) fn connector<'c>(
     Connector::new(config).era(era).clock(move || scene.now())
 }
 
-fn silent(_: &Value) -> Vec<Value> {
-    Vec::new()
+/// Responds to `initialize` and to nothing else.
+pub(super) fn silent(message: &Value) -> Vec<Value> {
+    if message["method"] != "initialize" {
+        return Vec::new();
+    }
+    let info = json!({"name": "s", "version": "1"});
+    let capabilities = json!({"tools": {}});
+    respond(
+        message,
+        json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info}),
+    )
 }
 
 const NEWS: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n";
@@ -185,8 +60,7 @@ fn ends_in_time(server: Scripted, handler: impl Handler + 'static) -> u64 {
 
 #[test]
 fn p1_a_flood_of_notifications_does_not_switch_off_the_time_limit() {
-    let flooding =
-        |flood| Scripted { pace: 50, ..Scripted::new(&Arc::default(), silent).flood(flood) };
+    let flooding = |flood| Scripted { pace: 50, flood, ..Scripted::new(&Arc::default(), silent) };
     // Also with lines that are not messages, and with an endless line.
     for flood in [NEWS, "\n", "noise\n", "x", "{\"a\":\"", PING] {
         assert!(ends_in_time(flooding(flood), ()) < 2200, "{flood}");
@@ -211,7 +85,7 @@ impl Handler for Slow {
 fn p1_time_that_the_handler_takes_for_a_flood_counts() {
     let scene = Arc::<Scene>::default();
     // Each exchange reads one line.
-    let server = Scripted { by_line: true, ..Scripted::new(&scene, silent).flood(NEWS) };
+    let server = Scripted { by_line: true, flood: NEWS, ..Scripted::new(&scene, silent) };
     ends_in_time(server, Slow(Arc::clone(&scene)));
     let exchanges = scene.exchanges.load(Relaxed);
     assert!(exchanges < 300, "{exchanges} lines were read in two seconds");
@@ -222,7 +96,7 @@ fn p1_time_that_the_handler_takes_for_a_flood_counts() {
         r#""requestedSchema":{"type":"object","properties":{}}}}"#,
         "\n"
     );
-    let server = Scripted { by_line: true, ..Scripted::new(&scene, silent).flood(question) };
+    let server = Scripted { by_line: true, flood: question, ..Scripted::new(&scene, silent) };
     ends_in_time(server, Slow(Arc::clone(&scene)));
     let exchanges = scene.exchanges.load(Relaxed);
     assert!((200..500).contains(&exchanges), "{exchanges} questions");
@@ -231,7 +105,7 @@ fn p1_time_that_the_handler_takes_for_a_flood_counts() {
 #[test]
 fn p1_a_server_that_drips_bytes_does_not_switch_off_the_time_limit() {
     let scene = Arc::<Scene>::default();
-    let server = Scripted { chunk: 1, ..Scripted::new(&scene, silent).flood(NEWS) };
+    let server = Scripted { chunk: 1, flood: NEWS, ..Scripted::new(&scene, silent) };
     assert!(ends_in_time(server, ()) < 2100);
 }
 
@@ -259,7 +133,10 @@ fn a_connection_after_one_that_was_unresponsive_begins_anew() {
     let scene = Arc::<Scene>::default();
     let second = Duration::from_secs(1);
     let config = asking(TIMEOUT * 10).ping_interval(second).ping_timeout(second);
-    let server = Scripted::new(&scene, |message| respond(message, json!({"content": []})));
+    let server = Scripted::new(&scene, |message| match silent(message) {
+        opened if opened.is_empty() => respond(message, json!({"content": []})),
+        opened => opened,
+    });
     let server = Scripted { is_deaf: true, ..server };
     // The ping that the server does not read is shown, too.
     let notes = Notes::default();
@@ -298,7 +175,7 @@ fn s8_the_longest_duration_is_never() {
 #[test]
 fn m1_responses_to_a_server_that_never_reads_have_a_limit() {
     let scene = Arc::<Scene>::default();
-    let server = Scripted { is_deaf: true, ..Scripted::new(&scene, silent).flood(PING) };
+    let server = Scripted { is_deaf: true, flood: PING, ..Scripted::new(&scene, silent) };
     ends_in_time(server, ());
     let most = scene.most_pending.load(Relaxed);
     assert!(((1 << 20)..(1 << 20) + 4096).contains(&most), "{most} bytes");
@@ -341,7 +218,9 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
             (request["jsonrpc"], request["id"]) = ("2.0".into(), "q".into());
             return vec![serde_json::from_str(NEWS).unwrap(), request];
         }
-        let Some(id) = asked.clone().filter(|_| message["id"] == "q") else { return Vec::new() };
+        let Some(id) = asked.clone().filter(|_| message["id"] == "q") else {
+            return silent(message);
+        };
         let result = json!({"content": [], "structuredContent": message["error"]});
         respond(&json!({"id": id}), result)
     });

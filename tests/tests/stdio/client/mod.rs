@@ -4,6 +4,7 @@ mod ends;
 mod limits;
 mod opening;
 mod pages;
+mod scripted;
 mod time;
 mod traffic;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use mcp_sansio::Era;
 use mcp_sansio_adapters::blocking::client::{List, Tools};
 
-use super::limits::{Scene, Scripted};
+use super::scripted::{Scene, Scripted};
 use super::*;
 
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -23,7 +23,7 @@ fn list<R>(
     let asked = Arc::clone(&seen);
     let server = Scripted::new(&scene, move |message| {
         if message["method"] != "tools/list" {
-            return Vec::new();
+            return limits::silent(message);
         }
         time.clock.fetch_add(each_takes, Relaxed);
         let number =

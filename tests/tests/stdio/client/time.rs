@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 
 use mcp_sansio::Era;
 
-use super::limits::{Scene, Scripted, connector, respond};
+use super::limits::{connector, respond};
+use super::scripted::{Scene, Scripted};
 use super::*;
 
 #[test]
