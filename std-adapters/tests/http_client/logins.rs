@@ -20,7 +20,7 @@ use mcp_sansio_adapters::asynchronous::client::{
 use mcp_sansio_adapters::store::{MemoryStore, Store as _};
 use mcp_sansio_oauth::{SignError, Signer, TokenEndpointAuth, decode_base64url};
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::network::{self, NetworkStore};
 use crate::scene::{Played, Response, Seen, call, legacy, modern, play_at};
@@ -212,17 +212,23 @@ fn auth_95_calls_that_want_more_scope_at_once_lead_to_one_more_page() {
 
 #[test]
 fn a_login_takes_its_time_and_a_call_has_its_own_afterwards() {
-    let person = Person::new(300, "code=c-1");
-    let mcp = |seen: &Seen| match (seen.message(), seen.field("authorization")) {
-        ("x", None) => Response::status(401),
-        _ => modern(seen),
-    };
-    let played = play_login(person.oauth(), protected(mcp), async |client| {
-        let options = CallOptions::new().timeout(Duration::from_millis(150));
-        client.request("x", &RawJson::EMPTY, options).await.is_ok()
-    });
-    assert!(played.result);
-    assert_eq!(person.pages(), 1);
+    for (is_silent, takes) in [(false, 300), (true, 300 + 150)] {
+        let person = Person::new(300, "code=c-1");
+        let mcp = move |seen: &Seen| match (seen.message(), seen.field("authorization")) {
+            ("x", None) => Response::status(401),
+            ("x", _) if is_silent => Response::silence(),
+            _ => modern(seen),
+        };
+        let played = play_login(person.oauth(), protected(mcp), async |client| {
+            let options = CallOptions::new().timeout(Duration::from_millis(150));
+            let begun = Instant::now();
+            (client.request("x", &RawJson::EMPTY, options).await, begun.elapsed())
+        });
+        let (called, took) = played.result;
+        assert_eq!(matches!(called, Err(CallError::TimedOut)), is_silent, "{called:?}");
+        assert_eq!((called.is_ok(), took), (!is_silent, Duration::from_millis(takes)));
+        assert_eq!(person.pages(), 1);
+    }
 }
 
 #[test]
