@@ -1,11 +1,12 @@
 //! Parts shared by all client programs: the load and the CPU clock.
 
-use std::process::Command;
+use std::io;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use mcp_sansio::Json;
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ClientConfig, ClientFeatures};
+use mcp_sansio::{ClientConfig, ClientFeatures, Json, RawJson};
+use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 /// The configuration of our clients.
@@ -28,6 +29,13 @@ pub fn params(text: &str) -> Json<impl Serialize> {
     Json(Params { name: "echo", arguments: Arguments { text } })
 }
 
+/// Returns whether this is the result of a call with this text.
+pub fn is_echo(result: RawJson<'_>, text: &str) -> bool {
+    let content = result.get("content").and_then(|content| content.elements().next());
+    let echoed = content.and_then(|block| block.get("text")).and_then(RawJson::as_string);
+    echoed.and_then(|echoed| echoed.as_plain()) == Some(text)
+}
+
 /// `PROGRAM SERVER CALLS WINDOW LENGTH`: starts a server, calls its tool `echo`, and prints the
 /// cost.
 pub struct Load {
@@ -35,7 +43,6 @@ pub struct Load {
     pub calls: u64,
     /// Calls in flight.
     pub window: u64,
-    pub length: usize,
     filler: String,
 }
 
@@ -57,17 +64,16 @@ impl Load {
             .cycle()
             .take(length - TAG)
             .collect();
-        Self {
-            server: server.clone(),
-            calls: number(calls),
-            window: number(window),
-            length,
-            filler,
-        }
+        Self { server: server.clone(), calls: number(calls), window: number(window), filler }
     }
 
-    pub fn command(&self) -> Command {
-        Command::new(&self.server)
+    /// Starts the server. Returns its pipes, too.
+    pub fn start(&self) -> io::Result<(Child, ChildStdin, ChildStdout)> {
+        let mut command = Command::new(&self.server);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (input, output) = pipes.ok_or_else(|| io::Error::other("no pipes"))?;
+        Ok((child, input, output))
     }
 
     /// Returns the text of call number `call`, which no other call has.
@@ -90,22 +96,19 @@ impl Clock {
     /// Prints nanoseconds per call and the peak resident set in KiB.
     pub fn stop(&self, load: &Load) {
         let took = now() - self.0;
-        println!("{} {}", took.as_nanos() / u128::from(load.calls), memory_kib("VmHWM:"));
+        println!("{} {}", took.as_nanos() / u128::from(load.calls), peak_kib());
     }
 }
 
 fn now() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` outlives the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    clock_gettime(ClockId::ProcessCPUTime).try_into().expect("it is not negative")
 }
 
-/// Returns a field of this process in `/proc`, in KiB; 0 where there is none.
-pub fn memory_kib(field: &str) -> usize {
+/// Returns the peak resident set of this process in KiB; 0 where there is no `/proc`.
+fn peak_kib() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let value = status
         .lines()
-        .find_map(|line| line.strip_prefix(field)?.strip_suffix("kB")?.trim().parse().ok());
+        .find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")?.trim().parse().ok());
     value.unwrap_or(0)
 }

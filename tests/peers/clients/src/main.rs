@@ -9,6 +9,8 @@ use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
 const CLIENTS: [(&str, &str); 3] = [
     ("ours, blocking", "client-ours"),
     ("ours, smol", "client-smol"),
@@ -19,11 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runs: usize = std::env::args().nth(1).map_or(Ok(5), |runs| runs.parse())?;
     let programs = std::env::current_exe()?;
     let programs = programs.parent().unwrap_or(Path::new("."));
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap_or(Path::new("."));
-    let server = match std::env::var_os("ECHO_SERVER") {
-        Some(server) => server.into(),
-        None => root.join("target/release/echo-server"),
-    };
+    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../target/release/echo-server");
     pin()?;
     for (window, length, calls) in [(64, 64, 100_000), (1, 64, 30_000), (1, 65_536, 3_000)] {
         println!("{length} B of text, {calls} calls, {window} in flight");
@@ -32,17 +30,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         for _ in 0..runs {
             for ((client, all), peak) in CLIENTS.iter().zip(&mut all).zip(&mut peak) {
                 let output = Command::new(programs.join(client.1))
-                    .arg(&server)
+                    .arg(server)
                     .args([calls, window, length].map(|number: u64| number.to_string()))
                     .output()?;
                 let text = String::from_utf8(output.stdout)?;
                 let Some((cost, kib)) = text.trim().split_once(' ') else {
-                    return Err(format!(
-                        "{}: {}",
-                        client.0,
-                        String::from_utf8_lossy(&output.stderr)
-                    )
-                    .into());
+                    let why = String::from_utf8_lossy(&output.stderr);
+                    return Err(format!("{}: {why}", client.0).into());
                 };
                 all.push(cost.parse::<f64>()? / 1000.0);
                 *peak = peak.max(kib.parse::<f64>()? / 1024.0);
@@ -68,23 +62,10 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Pins this process, and all that it starts from now on, to one CPU.
-fn pin() -> std::io::Result<()> {
-    // SAFETY: a cpu_set_t is plain bits; pointers and sizes describe `set`.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        if libc::sched_getaffinity(0, size_of_val(&set), &mut set) < 0 {
-            return Err(std::io::Error::last_os_error());
-        }
-        let cpu = (0..libc::CPU_SETSIZE as usize)
-            .rev()
-            .find(|&cpu| libc::CPU_ISSET(cpu, &set))
-            .unwrap_or(0);
-        let mut one: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut one);
-        if libc::sched_setaffinity(0, size_of_val(&one), &one) < 0 {
-            return Err(std::io::Error::last_os_error());
-        }
-    }
-    Ok(())
+/// Pins this process, and all that it starts from now on, to the last CPU that it may use.
+fn pin() -> rustix::io::Result<()> {
+    let allowed = sched_getaffinity(None)?;
+    let mut last = CpuSet::new();
+    last.set((0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu)).unwrap_or(0));
+    sched_setaffinity(None, &last)
 }

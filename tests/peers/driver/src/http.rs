@@ -3,44 +3,33 @@
 
 mod connection;
 pub mod memory;
-mod response;
 
 use std::io;
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::load::{Cpus, Run, measure};
-use crate::process::{Candidate, Process, port};
+use crate::load::{Run, measure};
+use crate::process::{Candidate, Cpus, Process, port};
 use crate::scenario::Scenario;
 use crate::server::unexpected;
 use crate::sys;
 use crate::wire::{Era, Wire};
-pub use connection::Connection;
-use response::Response;
-
-/// Time without a byte after which a request counts as lost.
-const SILENCE: Duration = Duration::from_secs(20);
+use connection::{Connection, Response};
 
 /// Makes one run: starts a server, greets it, warms it up, measures it.
 pub fn run(candidate: &Candidate, scenario: &Scenario, cpus: &Cpus) -> io::Result<Run> {
-    let (process, input, output) = Process::start(candidate, cpus.server, cpus.driver)?;
-    let run = port(output).and_then(|port| timed(&process, port, scenario));
-    drop(input);
-    // After a failure, too: a server left behind would disturb the next measurement.
-    process.stop()?;
-    run
-}
-
-fn timed(process: &Process, port: u16, scenario: &Scenario) -> io::Result<Run> {
-    let wire = Wire::new(scenario.era, scenario.text_length);
-    let mut load = Load {
-        head: greet(port, &wire, scenario.era)?,
-        connections: (0..scenario.mode.window())
-            .map(|_| Connection::open(port))
-            .collect::<io::Result<_>>()?,
-        wire,
-    };
-    measure(process, scenario, |ids, latencies| load.call(ids, latencies))
+    Process::with(candidate, cpus, |process, _input, output| {
+        let port = port(output)?;
+        let wire = Wire::new(scenario.era, scenario.text_length);
+        let mut load = Load {
+            head: greet(port, &wire, scenario.era)?,
+            connections: (0..scenario.mode.window())
+                .map(|_| Connection::open(port))
+                .collect::<io::Result<_>>()?,
+            wire,
+        };
+        measure(process, scenario, |ids, latencies| load.call(ids, latencies))
+    })
 }
 
 /// Greets on a separate connection. Returns the head of every call without its last line, the
@@ -55,18 +44,18 @@ fn greet(port: u16, wire: &Wire, era: Era) -> io::Result<String> {
         Era::Legacy => common.clone(),
         Era::Modern => modern("server/discover"),
     };
-    let answer = ask(&mut connection, &head, wire.greeting().trim_ascii_end().as_bytes())?;
+    let answer = ask(&mut connection, &head, wire.greeting().as_bytes())?;
     if !wire.is_greeting_answer(&answer.body) {
         return Err(unexpected("not a response to the greeting", &answer.body));
     }
-    if era == Era::Modern {
+    let Some(initialized) = wire.after_greeting() else {
         return Ok(modern("tools/call") + "Mcp-Name: echo\r\n");
-    }
+    };
     let mut head = common + "MCP-Protocol-Version: 2025-11-25\r\n";
     if let Some(session) = &answer.session {
         head += &format!("Mcp-Session-Id: {session}\r\n");
     }
-    let answer = ask(&mut connection, &head, wire.after_greeting().trim_ascii_end().as_bytes())?;
+    let answer = ask(&mut connection, &head, initialized.as_bytes())?;
     if answer.status != 202 {
         return Err(io::Error::other(format!(
             "unexpected response to the notification: {}",
@@ -86,7 +75,7 @@ fn common(port: u16) -> String {
 fn ask(connection: &mut Connection, head: &str, body: &[u8]) -> io::Result<Response> {
     connection.send(head, body, 0)?;
     loop {
-        sys::wait_any(std::slice::from_ref(connection), SILENCE)?;
+        sys::wait(&mut [connection.poll_fd()])?;
         if let Some(answer) = connection.receive()? {
             return Ok(answer.clone());
         }
@@ -108,15 +97,17 @@ impl Load {
         let mut send = |connection: &mut Connection, id| {
             body.clear();
             self.wire.push_call(id, &mut body);
-            connection.send(&self.head, body.trim_ascii_end(), id)
+            connection.send(&self.head, &body, id)
         };
         for (connection, id) in self.connections.iter_mut().zip(&mut ids) {
             send(connection, id)?;
             waiting += 1;
         }
         while waiting > 0 {
-            for at in sys::wait_any(&self.connections, SILENCE)? {
-                let connection = &mut self.connections[at];
+            let mut fds: Vec<_> = self.connections.iter().map(Connection::poll_fd).collect();
+            sys::wait(&mut fds)?;
+            let ready: Vec<_> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+            for (connection, _) in self.connections.iter_mut().zip(ready).filter(|(_, is)| *is) {
                 let (id, sent) = connection.asked;
                 let Some(answer) = connection.receive()? else {
                     continue;

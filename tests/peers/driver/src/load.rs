@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use crate::process::{Candidate, Process};
+use crate::process::{Candidate, Cpus, Process};
 use crate::scenario::{Mode, Scenario};
 use crate::server::{Server, unexpected};
 use crate::wire::Wire;
@@ -25,24 +25,15 @@ pub struct Run {
     pub peak_kib: f64,
 }
 
-/// CPUs of the driver and the server.
-pub struct Cpus {
-    pub driver: usize,
-    pub server: usize,
-}
-
 pub fn run(candidate: &Candidate, scenario: &Scenario, cpus: &Cpus) -> io::Result<Run> {
-    let (process, input, output) = Process::start(candidate, cpus.server, cpus.driver)?;
-    let run = Server::new(candidate, input, output).and_then(|mut server| {
+    Process::with(candidate, cpus, |process, input, output| {
+        let mut server = Server::new(candidate, input, output)?;
         let wire = Wire::new(scenario.era, scenario.text_length);
         greet(&mut server, &wire)?;
-        measure(&process, scenario, |ids, latencies| {
+        measure(process, scenario, |ids, latencies| {
             call(&mut server, &wire, ids, scenario.mode, latencies)
         })
-    });
-    // After a failure, too: a server left behind would disturb the next measurement.
-    process.stop()?;
-    run
+    })
 }
 
 /// Warms a server up, and measures it. `call` makes the calls with these ids.
@@ -83,7 +74,7 @@ fn greet(server: &mut Server, wire: &Wire) -> io::Result<()> {
             if !wire.is_greeting_answer(line) {
                 return Err(unexpected("not a response to the greeting", line));
             }
-            return send(server, &wire.after_greeting());
+            return wire.after_greeting().map_or(Ok(()), |line| send(server, line));
         }
     }
 }
@@ -91,6 +82,7 @@ fn greet(server: &mut Server, wire: &Wire) -> io::Result<()> {
 fn send(server: &mut Server, line: &str) -> io::Result<()> {
     if let Some(out) = server.outgoing() {
         out.extend_from_slice(line.as_bytes());
+        out.push(b'\n');
     }
     server.send()
 }
@@ -115,6 +107,7 @@ fn call(
         {
             while next < ids.end && waiting < mode.window() {
                 wire.push_call(next, out);
+                out.push(b'\n');
                 next += 1;
                 waiting += 1;
             }

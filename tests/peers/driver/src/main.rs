@@ -15,9 +15,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use load::{Cpus, Run};
+use load::Run;
 use options::{Options, Transport};
-use process::Candidate;
+use process::{Candidate, Cpus};
 use report::{Role, Runs, grouped};
 use scenario::{Mode, Scenario};
 use wire::Era;
@@ -140,86 +140,51 @@ fn rounds(
     Ok(servers)
 }
 
+/// Returns the servers of a transport. Those over TCP and HTTP serve all connections on one thread,
+/// unless they say otherwise. The SDK's is measured as its documentation shows it, and in its
+/// fastest configuration.
 fn candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
-    match options.transport {
-        Transport::Stdio => stdio_candidates(options),
-        Transport::Tcp => tcp_candidates(options),
-        Transport::Http => http_candidates(options),
-    }
-}
-
-fn stdio_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
+    let ours = std::path::absolute(&options.ours)?;
+    let ours = ours.to_str().ok_or("the path of our server is not UTF-8")?;
+    let all: &[(Role, &'static str, &str, Option<&'static str>)] = match options.transport {
+        Transport::Stdio => &[
+            (Role::Floor, "floor (not MCP)", "floor", None),
+            (Role::Ours, "ours", ours, None),
+            (Role::Rival, "rmcp stdio(), multi-thread", "rmcp-echo", Some("stdio")),
+            (Role::Rival, "rmcp stdio_pipes(), current-thread", "rmcp-echo", Some("pipes")),
+        ],
+        Transport::Tcp => &[
+            (Role::Ours, "ours, smol", "tcp-ours", None),
+            (Role::Rival, "rmcp over TCP, current-thread", "tcp-rmcp", None),
+        ],
+        Transport::Http => &[
+            (Role::Floor, "floor (not MCP)", "http-floor", None),
+            (Role::Ours, "ours, smol", "http-ours", Some("smol")),
+            (Role::Other, "ours, tokio", "http-ours", Some("tokio")),
+            (Role::Other, "ours, tokio, two threads", "http-ours", Some("tokio:2")),
+            (Role::Other, "ours, smol, two threads", "http-ours", Some("smol:2")),
+            (Role::Rival, "rmcp, sessions and SSE", "http-rmcp", Some("sessions")),
+            (Role::Rival, "rmcp, no sessions, JSON", "http-rmcp", Some("json")),
+        ],
+    };
+    let listens = options.transport != Transport::Stdio;
     let mut packages = vec!["floor"];
-    packages.extend(options.rmcp.then_some("echo"));
+    packages.extend((options.rmcp || listens).then_some("echo"));
     let peers = build_peers(&packages)?;
-    let candidate = |name, program, argument| Candidate { name, program, argument, listens: false };
-    let mut all = vec![(Role::Floor, candidate("floor (not MCP)", peers.join("floor"), None))];
-    if options.ours.is_file() {
-        all.push((Role::Ours, candidate("ours", options.ours.clone(), None)));
-    } else {
-        eprintln!(
-            "OUR SERVER IS MISSING: there is no {}\nBuild it in the library's workspace (`cargo build --release --bin \
-             echo-server`) or name it with --ours PATH. Measuring the others.\n",
-            options.ours.display()
-        );
+    let mut candidates = Vec::new();
+    for &(role, name, program, argument) in all {
+        let program = peers.join(program);
+        if role == Role::Ours && !program.is_file() {
+            eprintln!(
+                "OUR SERVER IS MISSING: there is no {}\nBuild it in the library's workspace (`cargo build --release --bin \
+                 echo-server`) or name it with --ours PATH. Measuring the others.\n",
+                program.display()
+            );
+        } else if role != Role::Rival || options.rmcp {
+            candidates.push((role, Candidate { name, program, argument, listens }));
+        }
     }
-    if options.rmcp {
-        let rmcp = peers.join("rmcp-echo");
-        let rivals = [
-            ("rmcp stdio(), multi-thread", "stdio"),
-            ("rmcp stdio_pipes(), current-thread", "pipes"),
-        ];
-        all.extend(
-            rivals.map(|(name, argument)| {
-                (Role::Rival, candidate(name, rmcp.clone(), Some(argument)))
-            }),
-        );
-    }
-    Ok(all)
-}
-
-/// Returns the TCP servers; both serve all connections on one thread.
-fn tcp_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
-    let peers = build_peers(&["echo"])?;
-    let candidate = |name, program| Candidate {
-        name,
-        program: peers.join(program),
-        argument: None,
-        listens: true,
-    };
-    let mut all = vec![(Role::Ours, candidate("ours, smol", "tcp-ours"))];
-    if options.rmcp {
-        all.push((Role::Rival, candidate("rmcp over TCP, current-thread", "tcp-rmcp")));
-    }
-    Ok(all)
-}
-
-/// Returns the HTTP servers, which serve all connections on one thread. The SDK's is measured as
-/// its documentation shows it, and in its fastest configuration.
-fn http_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
-    let peers = build_peers(&["floor", "echo"])?;
-    let candidate = |name, program, argument| Candidate {
-        name,
-        program: peers.join(program),
-        argument,
-        listens: true,
-    };
-    let mut all = vec![
-        (Role::Floor, candidate("floor (not MCP)", "http-floor", None)),
-        (Role::Ours, candidate("ours, smol", "http-ours", Some("smol"))),
-        (Role::Other, candidate("ours, tokio", "http-ours", Some("tokio"))),
-        (Role::Other, candidate("ours, tokio, two threads", "http-ours", Some("tokio:2"))),
-        (Role::Other, candidate("ours, smol, two threads", "http-ours", Some("smol:2"))),
-    ];
-    if options.rmcp {
-        let rivals = [("rmcp, sessions and SSE", "sessions"), ("rmcp, no sessions, JSON", "json")];
-        all.extend(
-            rivals.map(|(name, argument)| {
-                (Role::Rival, candidate(name, "http-rmcp", Some(argument)))
-            }),
-        );
-    }
-    Ok(all)
+    Ok(candidates)
 }
 
 /// Builds the servers of this workspace and returns their directory. If the driver was started

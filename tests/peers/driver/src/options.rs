@@ -1,6 +1,6 @@
 //! Command line options.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::scenario::{LONG, Mode, SHORT};
 use crate::wire::Era;
@@ -51,7 +51,7 @@ pub enum Transport {
 /// Returns `None` if `--help` is given.
 pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
     let mut options = Options {
-        ours: library_root().join("target/release/echo-server"),
+        ours: concat!(env!("CARGO_MANIFEST_DIR"), "/../../../target/release/echo-server").into(),
         era: Era::Legacy,
         mode: None,
         text: None,
@@ -93,9 +93,4 @@ fn set(options: &mut Options, name: &str, value: &str) -> Option<()> {
         _ => return None,
     }
     Some(())
-}
-
-/// Returns the root of the repository, three directories above this package.
-fn library_root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap_or(Path::new("."))
 }

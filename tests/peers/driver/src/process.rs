@@ -19,6 +19,12 @@ pub struct Candidate {
     pub listens: bool,
 }
 
+/// CPUs of the driver and the server.
+pub struct Cpus {
+    pub driver: usize,
+    pub server: usize,
+}
+
 pub struct Process {
     child: Child,
     listens: bool,
@@ -28,27 +34,31 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts the server on one CPU and leaves the driver on another (or the same).
-    pub fn start(
+    /// Starts the server on one CPU, leaves the driver on another (or the same), and stops the
+    /// server when the driver is done. After a failure, too: a server left behind would disturb the
+    /// next measurement.
+    pub fn with<R>(
         candidate: &Candidate,
-        server_cpu: usize,
-        driver_cpu: usize,
-    ) -> io::Result<(Self, ChildStdin, ChildStdout)> {
+        cpus: &Cpus,
+        drive: impl FnOnce(&Self, ChildStdin, ChildStdout) -> io::Result<R>,
+    ) -> io::Result<R> {
         // A child inherits the pin before its first instruction, and so do all its threads.
-        sys::pin_to(server_cpu)?;
+        sys::pin_to(cpus.server)?;
         let child = Command::new(&candidate.program)
             .args(candidate.argument)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
-        sys::pin_to(driver_cpu)?;
+        sys::pin_to(cpus.driver)?;
         let mut child = child?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("no pipes"));
         };
         let (clock, syscalls) = (CpuClock::of(child.id())?, SyscallCounter::of(child.id()).ok());
         let process = Self { child, listens: candidate.listens, clock, syscalls };
-        Ok((process, input, output))
+        let driven = drive(&process, input, output);
+        process.stop()?;
+        driven
     }
 
     /// Returns the CPU time of the process so far.
@@ -86,7 +96,7 @@ impl Process {
 
     /// Waits for the exit of a process whose input has been closed. Kills one that listens, which
     /// would not exit.
-    pub fn stop(mut self) -> io::Result<()> {
+    fn stop(mut self) -> io::Result<()> {
         if self.listens {
             self.child.kill()?;
         }

@@ -4,17 +4,15 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::process::{ChildStdin, ChildStdout};
-use std::time::Duration;
 
 use memchr::memchr;
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::ioctl_fionbio;
 
 use crate::process::{Candidate, port};
 use crate::sys;
-
-/// Time without a byte after which a request counts as lost.
-const SILENCE: Duration = Duration::from_secs(20);
 
 pub struct Server {
     input: File,
@@ -37,8 +35,8 @@ impl Server {
         } else {
             (OwnedFd::from(input).into(), OwnedFd::from(output).into())
         };
-        sys::set_nonblocking(input.as_fd())?;
-        sys::set_nonblocking(output.as_fd())?;
+        ioctl_fionbio(&input, true)?;
+        ioctl_fionbio(&output, true)?;
         Ok(Self {
             input,
             output,
@@ -73,12 +71,17 @@ impl Server {
     /// Waits until bytes have been received, and sends pending bytes meanwhile.
     pub fn receive(&mut self) -> io::Result<()> {
         loop {
-            let more = (self.sent < self.outgoing.len()).then(|| self.input.as_fd());
-            let ready = sys::wait(self.output.as_fd(), more, SILENCE)?;
-            if ready.to_write {
+            let is_sending = self.sent < self.outgoing.len();
+            let mut fds = [
+                PollFd::new(&self.output, PollFlags::IN),
+                PollFd::new(&self.input, PollFlags::OUT),
+            ];
+            sys::wait(&mut fds[..1 + usize::from(is_sending)])?;
+            let [to_read, to_write] = fds.map(|fd| !fd.revents().is_empty());
+            if to_write {
                 self.send()?;
             }
-            if ready.to_read {
+            if to_read {
                 return self.read();
             }
         }

@@ -1,92 +1,37 @@
-//! The system calls that std does not offer: CPU pinning, readiness, CPU clock and system calls of
-//! another process.
-//! The driver has no other unsafe code.
+//! System calls that std does not offer: CPU pinning, readiness, CPU clock and system calls of
+//! another process. The driver has no other unsafe code.
 
 use std::fs::File;
-use std::io;
-use std::io::Read;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::time::Duration;
 
-use crate::http::Connection;
+use rustix::event::{PollFd, Timespec, poll};
+use rustix::io::retry_on_intr;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// Time without a byte after which a request counts as lost.
+const SILENCE: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
 
 /// Returns the CPUs that this process may use.
 pub fn allowed_cpus() -> io::Result<Vec<usize>> {
-    // SAFETY: a cpu_set_t is plain bits, all zero is the empty set.
-    let mut set: libc::cpu_set_t = unsafe { MaybeUninit::zeroed().assume_init() };
-    // SAFETY: the pointer and the size describe `set`.
-    check(unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) })?;
-    // SAFETY: every index is below CPU_SETSIZE.
-    Ok((0..libc::CPU_SETSIZE as usize)
-        .filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) })
-        .collect())
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
 }
 
 /// Moves the calling thread, and the processes it starts from now on, to one CPU.
 pub fn pin_to(cpu: usize) -> io::Result<()> {
-    // SAFETY: as in `allowed_cpus`.
-    let mut set: libc::cpu_set_t = unsafe { MaybeUninit::zeroed().assume_init() };
-    // SAFETY: `cpu` comes from `allowed_cpus`, so it is below CPU_SETSIZE.
-    unsafe { libc::CPU_SET(cpu, &mut set) };
-    // SAFETY: the pointer and the size describe `set`.
-    check(unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) }).map(drop)
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    Ok(sched_setaffinity(None, &set)?)
 }
 
-pub fn set_nonblocking(fd: BorrowedFd) -> io::Result<()> {
-    // SAFETY: the descriptor is open as long as it is borrowed; these commands touch no memory.
-    unsafe {
-        let flags = check(libc::fcntl(fd.as_raw_fd(), libc::F_GETFL))?;
-        check(libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK)).map(drop)
-    }
-}
-
-/// Result of `wait`. End of file and a broken pipe count as ready: the next call reports them.
-#[derive(Default)]
-pub struct Ready {
-    pub to_read: bool,
-    pub to_write: bool,
-}
-
-/// Waits until `read` can be read or `write`, if given, can be written.
-pub fn wait(read: BorrowedFd, write: Option<BorrowedFd>, timeout: Duration) -> io::Result<Ready> {
-    let mut fds = [
-        libc::pollfd { fd: read.as_raw_fd(), events: libc::POLLIN, revents: 0 },
-        // poll(2) skips negative descriptors.
-        libc::pollfd {
-            fd: write.map_or(-1, |fd| fd.as_raw_fd()),
-            events: libc::POLLOUT,
-            revents: 0,
-        },
-    ];
-    let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: the pointer and the count describe `fds`.
-    match check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, milliseconds) }) {
-        Ok(0) => Err(io::Error::new(io::ErrorKind::TimedOut, "timed out waiting for the server")),
-        Ok(_) => Ok(Ready { to_read: fds[0].revents != 0, to_write: fds[1].revents != 0 }),
-        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(Ready::default()),
-        Err(e) => Err(e),
-    }
-}
-
-/// Waits until some of the connections are ready, and returns their indices. Ready means readable,
-/// or writable if the connection has more to send.
-pub fn wait_any(connections: &[Connection], timeout: Duration) -> io::Result<Vec<usize>> {
-    let mut fds: Vec<_> = connections
-        .iter()
-        .map(|connection| libc::pollfd {
-            fd: connection.as_fd().as_raw_fd(),
-            events: libc::POLLIN | if connection.has_more_to_send() { libc::POLLOUT } else { 0 },
-            revents: 0,
-        })
-        .collect();
-    let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: the pointer and the count describe `fds`.
-    match check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, milliseconds) }) {
-        Ok(0) => Err(io::Error::new(io::ErrorKind::TimedOut, "timed out waiting for the server")),
-        Ok(_) => Ok((0..fds.len()).filter(|&at| fds[at].revents != 0).collect()),
-        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(Vec::new()),
-        Err(e) => Err(e),
+/// Waits until some of these are ready. End of file and a broken pipe count as ready: the next call
+/// reports them.
+pub fn wait(fds: &mut [PollFd]) -> io::Result<()> {
+    match retry_on_intr(|| poll(fds, Some(&SILENCE)))? {
+        0 => Err(io::Error::new(io::ErrorKind::TimedOut, "timed out waiting for the server")),
+        _ => Ok(()),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Messages on the wire, written and read without a JSON library: the driver must be cheaper than
 //! the servers.
 
+use std::io::Write as _;
+
 use memchr::memmem::Finder;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -15,10 +17,16 @@ pub enum Era {
 const MODERN_META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"driver","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 pub const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"driver","version":"1"}}}"#;
-pub const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// Request that opens a stream.
-pub const LISTEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"driver","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+/// Returns a request that opens a stream.
+pub fn listen() -> String {
+    modern("subscriptions/listen", r#""notifications":{"toolsListChanged":true},"#)
+}
+
+fn modern(method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":0,"method":"{method}","params":{{{params}{MODERN_META}}}}}"#)
+}
 
 /// Number of digits at the start of every text. They are unique to its id, so that a response with
 /// another call's text is detected.
@@ -46,26 +54,19 @@ impl Wire {
     /// Returns the request before all calls. Its response must have a result.
     pub fn greeting(&self) -> String {
         match self.era {
-            Era::Legacy => format!("{INITIALIZE}\n"),
-            Era::Modern => {
-                format!(
-                    r#"{{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{{{MODERN_META}}}}}"#
-                ) + "\n"
-            }
+            Era::Legacy => INITIALIZE.to_owned(),
+            Era::Modern => modern("server/discover", ""),
         }
     }
 
-    /// Returns the notification after the response to the greeting.
-    pub fn after_greeting(&self) -> String {
-        match self.era {
-            Era::Legacy => format!("{INITIALIZED}\n"),
-            Era::Modern => String::new(),
-        }
+    /// Returns the notification after the response to the greeting, if there is one.
+    pub fn after_greeting(&self) -> Option<&'static str> {
+        (self.era == Era::Legacy).then_some(INITIALIZED)
     }
 
     pub fn push_call(&self, id: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-        push_decimal(id, out);
+        let _ = write!(out, "{id}");
         out.extend_from_slice(
             br#","method":"tools/call","params":{"name":"echo","arguments":{"text":""#,
         );
@@ -76,7 +77,7 @@ impl Wire {
             out.push(b',');
             out.extend_from_slice(MODERN_META.as_bytes());
         }
-        out.extend_from_slice(b"}}\n");
+        out.extend_from_slice(b"}}");
     }
 
     pub fn is_greeting_answer(&self, line: &[u8]) -> bool {
@@ -92,10 +93,9 @@ impl Wire {
     }
 
     fn id(&self, line: &[u8]) -> Option<u64> {
-        let mut digits =
-            after(line, &self.id_key)?.iter().take_while(|b| b.is_ascii_digit()).peekable();
-        digits.peek()?;
-        digits.try_fold(0u64, |id, digit| id.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
+        let id = after(line, &self.id_key)?;
+        let len = id.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        str::from_utf8(&id[..len]).ok()?.parse().ok()
     }
 }
 
@@ -110,20 +110,6 @@ fn tag(id: u64) -> [u8; TAG] {
     // An odd factor is a bijection: no two ids share a tag.
     let mixed = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     std::array::from_fn(|i| b"0123456789abcdef"[(mixed >> (60 - 4 * i)) as usize & 15])
-}
-
-fn push_decimal(mut number: u64, out: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let mut first = digits.len();
-    loop {
-        first -= 1;
-        digits[first] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[first..]);
 }
 
 #[cfg(test)]

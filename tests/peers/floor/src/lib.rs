@@ -8,11 +8,13 @@ pub struct Copier {
     text: Finder<'static>,
 }
 
-impl Copier {
-    pub fn new() -> Self {
+impl Default for Copier {
+    fn default() -> Self {
         Self { id: Finder::new(r#""id":"#), text: Finder::new(r#""text":""#) }
     }
+}
 
+impl Copier {
     /// Writes the response to a message, in which nothing is checked. Writes nothing if the message
     /// has no id.
     pub fn answer(&self, message: &[u8], out: &mut Vec<u8>) {
@@ -30,12 +32,6 @@ impl Copier {
         out.extend_from_slice(br#","result":{"content":[{"type":"text","text":""#);
         out.extend_from_slice(text);
         out.extend_from_slice(br#""}]}}"#);
-    }
-}
-
-impl Default for Copier {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -17,7 +17,7 @@ fn main() -> io::Result<()> {
     // The bare descriptors: std's handles would add a lock and a buffer of their own.
     let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    let copier = Copier::new();
+    let copier = Copier::default();
 
     let mut received = vec![0; BUFFER];
     let mut answers = Vec::with_capacity(BUFFER);

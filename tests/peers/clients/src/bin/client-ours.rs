@@ -2,9 +2,9 @@
 
 use std::error::Error;
 use std::io::{Read, Write};
-use std::process::{ChildStdin, ChildStdout, Stdio};
+use std::process::{ChildStdin, ChildStdout};
 
-use clients::{CONFIG, Clock, Load, WARM_UP, params};
+use clients::{CONFIG, Clock, Load, WARM_UP, is_echo, params};
 use mcp_sansio::{
     CallOptions, CallOutcome, ClientEvent, ClientState, Era, Instant, RxBuffer, TxBuffer,
 };
@@ -67,11 +67,8 @@ impl Connection {
                 else {
                     panic!("{event:?}")
                 };
-                let text = result
-                    .get("content")
-                    .and_then(|content| content.elements().next()?.get("text")?.as_string());
                 let expected = expected[call.index()].take().expect("in flight");
-                assert!(text.and_then(|text| text.as_plain()) == Some(expected.as_str()));
+                assert!(is_echo(result, &expected));
                 waiting -= 1;
             })?;
         }
@@ -81,10 +78,7 @@ impl Connection {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let load = Load::from_arguments();
-    let mut child = load.command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let (Some(output), Some(input)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("no pipes".into());
-    };
+    let (mut child, output, input) = load.start()?;
     let mut state = Box::new(ClientState::new());
     state.client(&CONFIG).set_era(Some(Era::Legacy));
     let (rx, tx) =

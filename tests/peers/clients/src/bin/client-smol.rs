@@ -1,11 +1,10 @@
 //! The smol adapter's client over a child's pipes, all of it on one thread.
 
 use std::error::Error;
-use std::process::Stdio;
 
 use async_io::Async;
-use clients::{CONFIG, Clock, Load, WARM_UP, params};
-use mcp_sansio::{CallOptions, Era, RawJson};
+use clients::{CONFIG, Clock, Load, WARM_UP, is_echo, params};
+use mcp_sansio::{CallOptions, Era};
 use mcp_sansio_adapters::asynchronous::JoinedIo;
 use mcp_sansio_adapters::asynchronous::client::{Client, Connector};
 
@@ -21,13 +20,7 @@ async fn call(client: &Client, load: &Load, from: u64, to: u64) {
                         .request("tools/call", &params(&text), CallOptions::new())
                         .await
                         .expect("an answer");
-                    let content = result
-                        .as_json()
-                        .get("content")
-                        .and_then(|content| content.elements().next());
-                    let echoed =
-                        content.and_then(|block| block.get("text")).and_then(RawJson::as_string);
-                    assert!(echoed.and_then(|echoed| echoed.as_plain()) == Some(text.as_str()));
+                    assert!(is_echo(result.as_json(), &text));
                 }
             })
         })
@@ -43,10 +36,7 @@ async fn call(client: &Client, load: &Load, from: u64, to: u64) {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let load = Load::from_arguments();
-    let mut child = load.command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let (Some(output), Some(input)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("no pipes".into());
-    };
+    let (mut child, output, input) = load.start()?;
     let pipes = JoinedIo::new(Async::new(input)?, Async::new(output)?);
     let (client, connection) = Connector::new(&CONFIG).era(Era::Legacy).connect(pipes);
     async_io::block_on(connection.drive(async {

@@ -2,19 +2,27 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
-use memchr::memmem;
+use mcp_sansio::http::Fields as _;
+use mcp_sansio_http1::{Part, ResponseReader};
+use rustix::event::{PollFd, PollFlags};
 
-use super::response::{self, Response};
+/// What has come of a response.
+#[derive(Clone, Default)]
+pub struct Response {
+    pub status: u16,
+    pub session: Option<String>,
+    is_stream: bool,
+    /// For an event stream, the whole stream.
+    pub body: Vec<u8>,
+}
 
 pub struct Connection {
     stream: TcpStream,
     out: Vec<u8>,
     sent: usize,
-    received: Vec<u8>,
-    filled: usize,
+    reader: ResponseReader<Vec<u8>>,
     answer: Response,
     /// The id of the request in flight, and the time at which it was sent.
     pub asked: (u64, Instant),
@@ -29,8 +37,7 @@ impl Connection {
             stream,
             out: Vec::new(),
             sent: 0,
-            received: vec![0; 1 << 17],
-            filled: 0,
+            reader: ResponseReader::new(vec![0; 1 << 17]),
             answer: Response::default(),
             asked: (0, Instant::now()),
         })
@@ -38,6 +45,10 @@ impl Connection {
 
     /// Sends a request; what the socket does not take goes out in `receive`.
     pub fn send(&mut self, head: &str, body: &[u8], id: u64) -> io::Result<()> {
+        if !self.reader.expect_response("POST") {
+            return Err(io::Error::other("the server does not keep the connection"));
+        }
+        self.answer.is_stream = false;
         self.out.clear();
         self.sent = 0;
         self.out.extend_from_slice(head.as_bytes());
@@ -52,13 +63,17 @@ impl Connection {
 
     /// Whether the head of an event stream has arrived.
     pub fn is_streaming(&self) -> bool {
-        let received = self.received[..self.filled].to_ascii_lowercase();
-        memmem::find(&received, b"content-type: text/event-stream").is_some()
-            && memmem::find(&received, b"\r\n\r\n").is_some()
+        self.answer.is_stream
     }
 
-    pub fn has_more_to_send(&self) -> bool {
+    fn has_more_to_send(&self) -> bool {
         self.sent < self.out.len()
+    }
+
+    /// Ready when it is readable, or writable if it has more to send.
+    pub fn poll_fd(&self) -> PollFd<'_> {
+        let out = if self.has_more_to_send() { PollFlags::OUT } else { PollFlags::empty() };
+        PollFd::new(&self.stream, PollFlags::IN | out)
     }
 
     /// Sends and receives bytes; returns the response when it is complete.
@@ -66,21 +81,27 @@ impl Connection {
         if self.has_more_to_send() {
             self.flush()?;
         }
-        if self.filled == self.received.len() {
-            self.received.resize(self.filled * 2, 0);
-        }
-        match self.stream.read(&mut self.received[self.filled..]) {
+        match self.stream.read(self.reader.spare()) {
             Ok(0) => return Err(io::Error::other("the server closed the connection")),
-            Ok(n) => self.filled += n,
+            Ok(n) => self.reader.commit(n),
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
             Err(e) => return Err(e),
         }
-        if !response::read(&self.received[..self.filled], &mut self.answer)? {
-            return Ok(None);
+        let answer = &mut self.answer;
+        while let Some(part) = self.reader.next_part().map_err(io::Error::other)? {
+            match part {
+                Part::Head(head) => {
+                    let field = |name| str::from_utf8(head.fields.nth(name, 0)?).ok();
+                    answer.status = head.status;
+                    answer.session = field("mcp-session-id").map(str::to_owned);
+                    answer.is_stream = field("content-type") == Some("text/event-stream");
+                    answer.body.clear();
+                }
+                Part::Body(piece) => answer.body.extend_from_slice(piece),
+                Part::End => return Ok(Some(answer)),
+            }
         }
-        // No other request is in flight, so nothing else may have arrived.
-        self.filled = 0;
-        Ok(Some(&self.answer))
+        Ok(None)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -90,11 +111,5 @@ impl Connection {
             Err(e) => return Err(e),
         }
         Ok(())
-    }
-}
-
-impl AsFd for Connection {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
     }
 }

@@ -3,13 +3,12 @@
 
 use std::io;
 
-use super::{Connection, SILENCE, ask, common, greet};
-use crate::load::Cpus;
-use crate::process::{Candidate, Process, port};
+use super::{Connection, ask, common, greet};
+use crate::process::{Candidate, Cpus, Process, port};
 use crate::scenario::SHORT;
 use crate::server::unexpected;
 use crate::sys;
-use crate::wire::{Era, INITIALIZE, LISTEN, Wire};
+use crate::wire::{Era, INITIALIZE, Wire, listen};
 
 pub const CONNECTIONS: usize = 500;
 pub const STREAMS: usize = 100;
@@ -25,11 +24,7 @@ pub struct Memory {
 /// Starts the server, makes a call on each of 500 connections, and keeps them open while it opens
 /// 100 streams: subscriptions in the modern era, `GET` of a session each in the legacy one.
 pub fn measure(candidate: &Candidate, era: Era, cpus: &Cpus) -> io::Result<Memory> {
-    let (process, input, output) = Process::start(candidate, cpus.server, cpus.driver)?;
-    let memory = port(output).and_then(|port| grown(&process, port, era));
-    drop(input);
-    process.stop()?;
-    memory
+    Process::with(candidate, cpus, |process, _input, output| grown(process, port(output)?, era))
 }
 
 fn grown(process: &Process, port: u16, era: Era) -> io::Result<Memory> {
@@ -44,7 +39,7 @@ fn grown(process: &Process, port: u16, era: Era) -> io::Result<Memory> {
         let mut connection = Connection::open(port)?;
         body.clear();
         wire.push_call(id, &mut body);
-        let answer = ask(&mut connection, &head, body.trim_ascii_end())?;
+        let answer = ask(&mut connection, &head, &body)?;
         if wire.echoed(&answer.body) != Some(id) {
             return Err(unexpected("not the echo of the request", &answer.body));
         }
@@ -68,7 +63,7 @@ fn open_stream(port: u16, era: Era) -> io::Result<Connection> {
             let head = format!(
                 "POST {common}MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n"
             );
-            stream.send(&head, LISTEN.as_bytes(), 0)?;
+            stream.send(&head, listen().as_bytes(), 0)?;
         }
         Era::Legacy => {
             let answer = ask(&mut stream, &format!("POST {common}"), INITIALIZE.as_bytes())?;
@@ -81,7 +76,7 @@ fn open_stream(port: u16, era: Era) -> io::Result<Connection> {
         }
     }
     loop {
-        sys::wait_any(std::slice::from_ref(&stream), SILENCE)?;
+        sys::wait(&mut [stream.poll_fd()])?;
         if let Some(answer) = stream.receive()? {
             return Err(unexpected("no stream", &answer.body));
         }

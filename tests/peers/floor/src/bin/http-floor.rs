@@ -63,7 +63,7 @@ struct Server {
 impl Server {
     fn new() -> Self {
         Self {
-            copier: Copier::new(),
+            copier: Copier::default(),
             end: Finder::new("\r\n\r\n"),
             length: Finder::new("Content-Length: "),
             body: Vec::with_capacity(BUFFER),
