@@ -4,7 +4,6 @@
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
 use std::io;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
@@ -12,9 +11,8 @@ use std::time::SystemTime;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
-use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, ToolError, entries};
+use mcp_sansio::types::{Text, TextResult, Tool};
+use mcp_sansio::{Catalog, RawJson, ToolError, entries};
 use mcp_sansio_adapters::KeyRing;
 use mcp_sansio_adapters::asynchronous::http::{
     self, AuthorizationError, Credentials, HttpOptions, Principal, tokens,
@@ -24,10 +22,10 @@ use mcp_sansio_adapters::bus::{Bus, BusReceiver, Topic};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 
+use crate::ours::CONFIG;
+use crate::stream::{Peer, Stream, take};
 use crate::{Case, messages, site};
 
-pub(crate) static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("bench", "1"), ServerFeatures::TOOLS);
 pub(crate) static CATALOG: Catalog = Catalog::new().tools(entries![ECHO]);
 static SCOPED: Catalog = Catalog::new().tools(entries![ECHO.scopes("mcp:tools")]);
 const ECHO: Tool<'static> = Tool::new("echo", RawJson::from_static(r#"{"type":"object"}"#));
@@ -105,32 +103,24 @@ fn case(
     let expected = called(&requests[0]);
     assert!(expected.starts_with(b"HTTP/1.1 200") && expected.ends_with(b"}"));
     let (bytes, mut times) = (requests[0].len(), 0);
-    Case {
-        name,
-        bytes,
-        run: Box::new(move || {
-            times += 1;
-            let response = called(&requests[times % requests.len()]);
-            assert!(response == expected);
-            response.len()
-        }),
-    }
+    Case::new(name, bytes, move || {
+        times += 1;
+        let response = called(&requests[times % requests.len()]);
+        assert!(response == expected);
+        response.len()
+    })
 }
 
 /// A session that is opened, initialized and ended.
 fn session() -> Case {
     let mut called = server(Check::None, None, None);
-    Case {
-        name: "server-session".into(),
-        bytes: messages::INITIALIZE.len(),
-        run: Box::new(move || {
-            let session = open_session(&mut called, "");
-            let end = site::head(true, "DELETE", &format!("mcp-session-id: {session}\r\n"));
-            let ended = called(&(end + "\r\n"));
-            assert!(ended.starts_with(b"HTTP/1.1 200") || ended.starts_with(b"HTTP/1.1 204"));
-            ended.len()
-        }),
-    }
+    Case::new("server-session", messages::INITIALIZE.len(), move || {
+        let session = open_session(&mut called, "");
+        let end = site::head(true, "DELETE", &format!("mcp-session-id: {session}\r\n"));
+        let ended = called(&(end + "\r\n"));
+        assert!(ended.starts_with(b"HTTP/1.1 200") || ended.starts_with(b"HTTP/1.1 204"));
+        ended.len()
+    })
 }
 
 /// Returns a connection of a server: a function from requests to responses.
@@ -242,42 +232,18 @@ impl Wire {
     }
 }
 
-struct Stream(Rc<Wire>);
-
-impl AsyncRead for Stream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        let mut input = self.0.input.borrow_mut();
-        if input.is_empty() {
-            self.0.reader.set(Some(cx.waker().clone()));
-            return Poll::Pending;
-        }
-        let n = input.len().min(buffer.len());
-        buffer[..n].copy_from_slice(&input[..n]);
-        input.drain(..n);
-        Poll::Ready(Ok(n))
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.0.output.borrow_mut().extend_from_slice(bytes);
-        Poll::Ready(Ok(bytes.len()))
+impl Peer for Rc<Wire> {
+    fn read(&mut self, into: &mut [u8]) -> Option<usize> {
+        let mut input = self.input.borrow_mut();
+        (!input.is_empty()).then(|| take(&mut input, into))
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn write(&mut self, bytes: &[u8]) {
+        self.output.borrow_mut().extend_from_slice(bytes);
     }
 
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn waits(&mut self, waker: &Waker) {
+        self.reader.set(Some(waker.clone()));
     }
 }
 
@@ -285,9 +251,9 @@ impl AsyncWrite for Stream {
 struct Accepts(Cell<Option<Rc<Wire>>>);
 
 impl Listener for Accepts {
-    type Stream = Stream;
+    type Stream = Stream<Rc<Wire>>;
 
-    fn poll_accept(&self, _: &mut Context<'_>) -> Poll<io::Result<Accepted<Stream>>> {
+    fn poll_accept(&self, _: &mut Context<'_>) -> Poll<io::Result<Accepted<Self::Stream>>> {
         self.0.take().map_or(Poll::Pending, |wire| Poll::Ready(Ok((Stream(wire), None))))
     }
 }

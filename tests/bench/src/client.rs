@@ -2,16 +2,16 @@
 
 use std::future::Future as _;
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures, Era, RawJson, RxBuffer, Server, TxBuffer};
 use mcp_sansio_adapters::asynchronous::client as asynchronous;
 use mcp_sansio_adapters::blocking::client as blocking;
 
+use crate::stream::{Peer, Stream};
 use crate::{Case, ours};
 
 static CONFIG: ClientConfig =
@@ -31,33 +31,25 @@ pub(crate) fn cases() -> Vec<Case> {
 fn blocking(name: &str, era: Era) -> Case {
     let connector = blocking::Connector::new(&CONFIG).era(era);
     let mut client = connector.connect(Line::new()).expect("the server is there");
-    Case {
-        name: format!("client-blocking-{name}"),
-        bytes: ARGUMENTS.as_str().len(),
-        run: Box::new(move || {
-            client.call_tool("echo", &ARGUMENTS).expect("it responds").as_json().as_str().len()
-        }),
-    }
+    Case::new(format!("client-blocking-{name}"), ARGUMENTS.as_str().len(), move || {
+        client.call_tool("echo", &ARGUMENTS).expect("it responds").as_json().as_str().len()
+    })
 }
 
 fn asynchronous(name: &str, era: Era) -> Case {
     let connector = asynchronous::Connector::new(&CONFIG).era(era);
-    let (client, connection) = connector.connect(Line::new());
+    let (client, connection) = connector.connect(Stream(Line::new()));
     let mut connection = Box::pin(connection);
-    Case {
-        name: format!("client-async-{name}"),
-        bytes: ARGUMENTS.as_str().len(),
-        run: Box::new(move || {
-            let mut call = pin!(client.call_tool("echo", &ARGUMENTS));
-            let mut cx = Context::from_waker(Waker::noop());
-            loop {
-                if let Poll::Ready(result) = call.as_mut().poll(&mut cx) {
-                    return result.expect("it responds").as_json().as_str().len();
-                }
-                assert!(connection.as_mut().poll(&mut cx).is_pending(), "the connection is open");
+    Case::new(format!("client-async-{name}"), ARGUMENTS.as_str().len(), move || {
+        let mut call = pin!(client.call_tool("echo", &ARGUMENTS));
+        let mut cx = Context::from_waker(Waker::noop());
+        loop {
+            if let Poll::Ready(result) = call.as_mut().poll(&mut cx) {
+                return result.expect("it responds").as_json().as_str().len();
             }
-        }),
-    }
+            assert!(connection.as_mut().poll(&mut cx).is_pending(), "the connection is open");
+        }
+    })
 }
 
 /// A server behind a line without delay.
@@ -72,7 +64,9 @@ impl Line {
         let memory = || &mut *Box::leak(vec![0; ours::LARGE].into_boxed_slice());
         Self { server: ours::new(), rx: RxBuffer::new(memory()), tx: TxBuffer::new(memory()) }
     }
+}
 
+impl Peer for Line {
     fn write(&mut self, bytes: &[u8]) {
         self.rx.spare()[..bytes.len()].copy_from_slice(bytes);
         self.rx.commit(bytes.len());
@@ -81,12 +75,12 @@ impl Line {
         }
     }
 
-    fn read(&mut self, into: &mut [u8]) -> usize {
+    fn read(&mut self, into: &mut [u8]) -> Option<usize> {
         let pending = self.tx.pending();
         let n = pending.len().min(into.len());
         into[..n].copy_from_slice(&pending[..n]);
         self.tx.advance(n);
-        n
+        (n > 0).then_some(n)
     }
 }
 
@@ -106,43 +100,11 @@ impl blocking::Transport for Line {
         _: Option<Duration>,
     ) -> io::Result<blocking::Transferred> {
         self.write(out);
-        let (written, read) = (out.len(), self.read(into));
+        let (written, read) = (out.len(), self.read(into).unwrap_or(0));
         Ok(blocking::Transferred { written, read, ended: false })
     }
 
     fn close(&mut self) -> io::Result<blocking::ConnectionEnd> {
         Ok(blocking::ConnectionEnd::new("memory".to_owned()))
-    }
-}
-
-impl AsyncRead for Line {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        into: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut().read(into) {
-            0 => Poll::Pending,
-            read => Poll::Ready(Ok(read)),
-        }
-    }
-}
-
-impl AsyncWrite for Line {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.get_mut().write(bytes);
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
     }
 }

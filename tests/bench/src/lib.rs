@@ -8,6 +8,7 @@ mod messages;
 mod ours;
 mod peer;
 mod site;
+mod stream;
 pub mod threads;
 mod typed;
 
@@ -18,6 +19,12 @@ pub struct Case {
     pub bytes: usize,
     /// Handles the message once; returns the length of the response in bytes.
     pub run: Box<dyn FnMut() -> usize>,
+}
+
+impl Case {
+    fn new(name: impl Into<String>, bytes: usize, run: impl FnMut() -> usize + 'static) -> Self {
+        Self { name: name.into(), bytes, run: Box::new(run) }
+    }
 }
 
 /// Returns the case of this name among others, or all of them. Those named `serde_json` are the

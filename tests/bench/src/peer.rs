@@ -28,18 +28,13 @@ struct Answer<'f> {
 /// Returns the parameters as the result, so that as many bytes are written as by an echo.
 pub(crate) fn envelope(name: String, line: String) -> Case {
     let mut out = Vec::with_capacity(2 * line.len());
-    Case {
-        name,
-        bytes: line.len(),
-        run: Box::new(move || {
-            let message: Message<'_> = serde_json::from_slice(black_box(line.as_bytes())).unwrap();
-            black_box(message.method);
-            out.clear();
-            let answer =
-                Answer { jsonrpc: message.jsonrpc, id: message.id, result: message.params };
-            serde_json::to_writer(&mut out, &answer).unwrap();
-            out.push(b'\n');
-            black_box(out.as_slice()).len()
-        }),
-    }
+    Case::new(name, line.len(), move || {
+        let message: Message<'_> = serde_json::from_slice(black_box(line.as_bytes())).unwrap();
+        black_box(message.method);
+        out.clear();
+        let answer = Answer { jsonrpc: message.jsonrpc, id: message.id, result: message.params };
+        serde_json::to_writer(&mut out, &answer).unwrap();
+        out.push(b'\n');
+        black_box(out.as_slice()).len()
+    })
 }

@@ -5,14 +5,12 @@ use std::future::pending;
 use std::io;
 use std::net::TcpListener;
 use std::num::NonZeroUsize;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use futures_lite::future::block_on;
-use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
 use mcp_sansio_adapters::asynchronous::{
     Accepted, App, BoxedListener, BoxedStream, Broadcaster, Listener, Runtime, RuntimeFuture,
@@ -20,7 +18,9 @@ use mcp_sansio_adapters::asynchronous::{
 };
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::authorization::{CATALOG, CONFIG, echo};
+use crate::authorization::{CATALOG, echo};
+use crate::ours::CONFIG;
+use crate::stream::{Peer, Stream, take};
 use crate::{messages, site};
 
 /// Connections of each thread.
@@ -58,8 +58,7 @@ pub fn run(threads: NonZeroUsize, legacy: bool, calls: usize) -> io::Result<Run>
 }
 
 fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+    clock_gettime(ClockId::ProcessCPUTime).try_into().expect("it is not negative")
 }
 
 /// A runtime whose listeners have clients in memory, and whose timers never end.
@@ -92,7 +91,7 @@ impl Listener for Accepts {
     fn poll_accept(&self, _: &mut Context<'_>) -> Poll<io::Result<Accepted<BoxedStream>>> {
         let client = self.0.lock().expect("no panic").pop();
         client.map_or(Poll::Pending, |client| {
-            Poll::Ready(Ok((Box::new(client) as BoxedStream, None)))
+            Poll::Ready(Ok((Box::new(Stream(client)) as BoxedStream, None)))
         })
     }
 }
@@ -154,39 +153,18 @@ impl Client {
     }
 }
 
-impl AsyncRead for Client {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        if self.request.is_empty() && self.left > 0 {
-            self.reader = Some(cx.waker().clone());
-            return Poll::Pending;
-        }
-        let n = self.request.len().min(buffer.len());
-        buffer[..n].copy_from_slice(&self.request[..n]);
-        self.request.drain(..n);
-        Poll::Ready(Ok(n))
+impl Peer for Client {
+    fn read(&mut self, into: &mut [u8]) -> Option<usize> {
+        let is_over = self.left == 0;
+        (is_over || !self.request.is_empty()).then(|| take(&mut self.request, into))
     }
-}
 
-impl AsyncWrite for Client {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
+    fn write(&mut self, bytes: &[u8]) {
         self.response.extend_from_slice(bytes);
         self.responded();
-        Poll::Ready(Ok(bytes.len()))
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn waits(&mut self, waker: &Waker) {
+        self.reader = Some(waker.clone());
     }
 }

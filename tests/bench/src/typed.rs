@@ -57,12 +57,7 @@ struct Described<'a> {
 /// Checks alone: of the arguments of a call, and of the structured content of a result.
 fn checks() -> Vec<Case> {
     const TWO: &str = r#"{"text":"Hello, how are you?","times":3}"#;
-    let case = |name: &str, arguments: &'static str, run: Box<dyn FnMut() -> usize>| Case {
-        name: name.into(),
-        bytes: arguments.len(),
-        run,
-    };
-    let input = |entries: &'static [Entry<'static>], text: &str| -> Box<dyn FnMut() -> usize> {
+    let input = |name: &str, entries: &'static [Entry<'static>], text: &str| {
         let line = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x","arguments":{text}}}}}"#
         );
@@ -71,13 +66,13 @@ fn checks() -> Vec<Case> {
         let event = server.next_event(Instant::from_millis(0), &mut messages, &mut tx);
         let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
         let arguments = request.arguments();
-        Box::new(move || {
+        Case::new(name, text.len(), move || {
             usize::from(black_box(entries)[0].check_arguments(black_box(&arguments)).is_ok())
         })
     };
-    let output = |entries: &'static [Entry<'static>], text| -> Box<dyn FnMut() -> usize> {
+    let output = |name: &str, entries: &'static [Entry<'static>], text| {
         let content = RawJson::from_static(text);
-        Box::new(move || {
+        Case::new(name, text.len(), move || {
             usize::from(black_box(entries)[0].check_structured(Some(black_box(content))).is_ok())
         })
     };
@@ -87,11 +82,11 @@ fn checks() -> Vec<Case> {
         described.text.as_plain().map_or(0, str::len) + described.times as usize
     };
     vec![
-        case("check-input-untyped", TWO, input(UNTYPED, TWO)),
-        case("check-output-untyped", TWO, output(UNTYPED, TWO)),
-        case("check-input-typed", TWO, Box::new(typed)),
-        case("check-input-limited", ARGUMENTS, input(LIMITED, ARGUMENTS)),
-        case("check-output-limited", ARGUMENTS, output(LIMITED, ARGUMENTS)),
+        input("check-input-untyped", UNTYPED, TWO),
+        output("check-output-untyped", UNTYPED, TWO),
+        Case::new("check-input-typed", TWO.len(), typed),
+        input("check-input-limited", LIMITED, ARGUMENTS),
+        output("check-output-limited", LIMITED, ARGUMENTS),
     ]
 }
 
@@ -106,12 +101,8 @@ pub(crate) fn cases() -> Vec<Case> {
         query.sql.len() + sum(query.limit.unwrap_or(100), query.mode, query.dry)
     };
     let mut cases = vec![
-        Case { name: "arguments-105".into(), bytes: ARGUMENTS.len(), run: Box::new(derive) },
-        Case {
-            name: "serde_json-arguments-105".into(),
-            bytes: ARGUMENTS.len(),
-            run: Box::new(serde_json),
-        },
+        Case::new("arguments-105", ARGUMENTS.len(), derive),
+        Case::new("serde_json-arguments-105", ARGUMENTS.len(), serde_json),
     ];
     cases.extend(checks());
     cases
