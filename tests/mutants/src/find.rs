@@ -5,14 +5,17 @@ use std::ops::Range;
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
-use syn::{BinOp, Expr, ExprLit, Lit, Pat, ReturnType, Stmt, Type, UnOp};
+use syn::{BinOp, Expr, ExprLit, Item, Lit, Pat, ReturnType, Stmt, Type, UnOp};
 
 use crate::cfg::Build;
 
 /// A change of the source that the tests should detect.
 pub struct Mutant {
+    pub path: String,
     /// Line and column of the changed code, from 1.
     pub at: (usize, usize),
+    /// The line, without leading and trailing whitespace.
+    pub line: String,
     /// Description of the change: `replace < with <=`.
     pub what: String,
     /// The function around it.
@@ -23,11 +26,17 @@ pub struct Mutant {
     pub in_const_fn: bool,
 }
 
-/// A place in the source where mutants are switched.
+impl std::fmt::Display for Mutant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}: {} in {}", self.path, self.at.0, self.at.1, self.what, self.function)
+    }
+}
+
+/// A place in the source where mutants are switched, and which of the file's they are.
 pub struct Site {
     pub range: Range<usize>,
     pub form: Form,
-    pub mutants: Vec<Mutant>,
+    pub mutants: Range<usize>,
 }
 
 /// How a mutant is woven into the source.
@@ -50,7 +59,9 @@ pub enum Form {
 }
 
 pub struct Finder<'s> {
+    path: &'s str,
     source: &'s str,
+    lines: Vec<&'s str>,
     build: Build,
     /// Nesting depth of constants (`const` items, array lengths and the like), which cannot be
     /// switched at run time.
@@ -58,21 +69,25 @@ pub struct Finder<'s> {
     in_const_fn: bool,
     functions: Vec<String>,
     pub sites: Vec<Site>,
+    pub mutants: Vec<Mutant>,
     /// Number of mutants in constants.
     pub constants: usize,
     /// Modules in files of their own that the build does not contain.
     pub absent: Vec<String>,
 }
 
-pub fn find(source: &str, build: Build) -> syn::Result<Finder<'_>> {
+pub fn find<'s>(path: &'s str, source: &'s str, build: Build) -> syn::Result<Finder<'s>> {
     let file = syn::parse_file(source)?;
     let mut finder = Finder {
+        path,
         source,
+        lines: source.lines().collect(),
         build,
         in_constant: 0,
         in_const_fn: false,
         functions: Vec::new(),
         sites: Vec::new(),
+        mutants: Vec::new(),
         constants: 0,
         absent: Vec::new(),
     };
@@ -224,7 +239,9 @@ impl Finder<'_> {
     fn mutant(&self, at: Span, what: String, instead: String) -> Mutant {
         let start = at.start();
         Mutant {
+            path: self.path.to_owned(),
             at: (start.line, start.column + 1),
+            line: self.lines[start.line - 1].trim().to_owned(),
             what,
             function: self.functions.join("::"),
             instead,
@@ -233,14 +250,13 @@ impl Finder<'_> {
     }
 
     fn site(&mut self, range: Range<usize>, form: Form, mutants: Vec<Mutant>) {
-        if mutants.is_empty() {
-            return;
-        }
         if self.in_constant > 0 {
             self.constants += mutants.len();
-            return;
+        } else if !mutants.is_empty() {
+            let first = self.mutants.len();
+            self.mutants.extend(mutants);
+            self.sites.push(Site { range, form, mutants: first..self.mutants.len() });
         }
-        self.sites.push(Site { range, form, mutants });
     }
 
     fn constant(&mut self, visit: impl FnOnce(&mut Self)) {
@@ -351,8 +367,13 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         self.functions.pop();
     }
 
-    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
-        self.constant(|this| visit::visit_item_const(this, item));
+    fn visit_item(&mut self, item: &'ast Item) {
+        match item {
+            Item::Const(_) | Item::Static(_) | Item::Enum(_) => {
+                self.constant(|this| visit::visit_item(this, item));
+            }
+            _ => visit::visit_item(self, item),
+        }
     }
 
     fn visit_impl_item_const(&mut self, item: &'ast syn::ImplItemConst) {
@@ -361,14 +382,6 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_trait_item_const(&mut self, item: &'ast syn::TraitItemConst) {
         self.constant(|this| visit::visit_trait_item_const(this, item));
-    }
-
-    fn visit_item_static(&mut self, item: &'ast syn::ItemStatic) {
-        self.constant(|this| visit::visit_item_static(this, item));
-    }
-
-    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
-        self.constant(|this| visit::visit_item_enum(this, item));
     }
 
     fn visit_type(&mut self, ty: &'ast Type) {

@@ -10,11 +10,13 @@ mod weave;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use find::Mutant;
 use run::Verdict;
-use tree::{Numbered, Tree};
+use tree::Tree;
 
 const USAGE: &str = "options: --file PATTERN, --list FILE, --sample N, --seed N, --at-least PERCENT, --rows N, --target TRIPLE, --show, --check";
 
+#[derive(Default)]
 struct Options {
     /// Substrings of paths.
     files: Vec<String>,
@@ -33,17 +35,7 @@ struct Options {
 }
 
 fn options() -> Options {
-    let mut options = Options {
-        files: Vec::new(),
-        listed: None,
-        sample: None,
-        seed: 1,
-        at_least: 0.0,
-        rows: None,
-        target: None,
-        show: false,
-        check: false,
-    };
+    let mut options = Options { seed: 1, ..Options::default() };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value =
@@ -73,27 +65,26 @@ fn options() -> Options {
 
 /// A mutant that no test can detect: the reason, the file, the mutant or `*`, and the line or
 /// `fn NAME`.
-struct Exception {
-    row: String,
-    path: String,
-    what: String,
-    line: String,
+struct Exception<'l> {
+    row: &'l str,
+    path: &'l str,
+    what: &'l str,
+    line: &'l str,
 }
 
 /// Returns the rows of the list.
-fn exceptions(list: &str) -> Vec<Exception> {
+fn exceptions(list: &str) -> Vec<Exception<'_>> {
     let rows = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     rows.map(|row| {
         let fields: Vec<_> = row.split('\t').collect();
         let [_, path, what, line] = fields[..] else { panic!("not four fields: {row}") };
-        let row = row.to_owned();
-        Exception { row, path: path.to_owned(), what: what.to_owned(), line: line.to_owned() }
+        Exception { row, path, what, line }
     })
     .collect()
 }
 
-impl Exception {
-    fn is_for(&self, mutant: &Numbered) -> bool {
+impl Exception<'_> {
+    fn is_for(&self, mutant: &Mutant) -> bool {
         let here = match self.line.strip_prefix("fn ") {
             Some(function) if !function.contains('(') => {
                 mutant.function.rsplit("::").next() == Some(function) || mutant.function == function
@@ -111,14 +102,10 @@ fn main() {
         .nth(2)
         .expect("tests/mutants is in a repository");
     let small = std::env::var("MCP_SANSIO_SMALL").is_ok_and(|value| value == "1");
-    let exceptions = exceptions(
-        &std::fs::read_to_string(repository.join("tests/mutants/exceptions.tsv"))
-            .unwrap_or_default(),
-    );
+    let exceptions = exceptions(include_str!("../exceptions.tsv"));
     let mut tree = Tree::copy(repository, options.target.clone(), cfg::Build { small });
     let is_dead = |exception: &&Exception| !tree.mutants.iter().any(|it| exception.is_for(it));
-    let dead: Vec<&str> =
-        exceptions.iter().filter(is_dead).map(|exception| exception.row.as_str()).collect();
+    let dead: Vec<_> = exceptions.iter().filter(is_dead).map(|exception| exception.row).collect();
     // A small build has other code.
     if !dead.is_empty() && !small {
         eprintln!(

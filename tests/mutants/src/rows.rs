@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 
+use crate::find::Mutant;
 use crate::run::{self, Case};
-use crate::tree::{Numbered, Program};
+use crate::tree::Program;
 
 /// A row, and those of its tests that the programs have.
 pub struct Row {
@@ -66,7 +67,7 @@ pub fn check(
     programs: &[Program],
     rows: &[Row],
     scratch: &Path,
-    mutants: &[Numbered],
+    mutants: &[Mutant],
     chosen: &[u32],
 ) -> bool {
     let cases: BTreeSet<&Case> = rows.iter().flat_map(|row| &row.cases).collect();

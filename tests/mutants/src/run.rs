@@ -156,15 +156,18 @@ pub fn first_detected<'t>(
 ) -> Option<(u32, &'t Test)> {
     tests.iter().find_map(|test| {
         let reached = mutants.iter().filter(|id| test.reaches.binary_search(id).is_ok());
-        let detected = reached.take(most).find(|id| {
-            let number = id.to_string();
-            let mut all = vec![("MUTANT", number.as_str())];
-            all.extend(environment(&test.case));
-            let limit = Duration::from_secs(5) + 10 * test.takes;
-            !run(&programs[test.case.program], &[&test.case.name], limit, &all)
-        })?;
+        let detected = reached.take(most).find(|id| fails(programs, &[test], **id))?;
         Some((*detected, *test))
     })
+}
+
+/// Returns whether some of these tests of one program fail with a mutant.
+fn fails(programs: &[Program], tests: &[&Test], mutant: u32) -> bool {
+    let (case, number) = (&tests[0].case, mutant.to_string());
+    let names: Vec<_> = tests.iter().map(|test| test.case.name.as_str()).collect();
+    let takes: Duration = tests.iter().map(|test| test.takes).sum();
+    let all: Vec<_> = environment(case).chain([("MUTANT", number.as_str())]).collect();
+    !run(&programs[case.program], &names, Duration::from_secs(5) + 10 * takes, &all)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -194,17 +197,9 @@ pub fn mutants(
         let id = mutants[n];
         let reaching: Vec<usize> =
             (0..tests.len()).filter(|&t| tests[t].reaches.binary_search(&id).is_ok()).collect();
-        let number = id.to_string();
-        let environment = [("MUTANT", number.as_str())];
         let fails = |some: &[usize]| {
-            let takes: Duration = some.iter().map(|&t| tests[t].takes).sum();
-            let names: Vec<_> = some.iter().map(|&t| tests[t].case.name.as_str()).collect();
-            !run(
-                &programs[tests[some[0]].case.program],
-                &names,
-                Duration::from_secs(5) + 10 * takes,
-                &environment,
-            )
+            let some: Vec<_> = some.iter().map(|&t| &tests[t]).collect();
+            fails(programs, &some, id)
         };
         let mut first: Vec<usize> =
             favourites.lock().expect("no panic").get(&file(id)).cloned().unwrap_or_default();

@@ -7,30 +7,15 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::cfg::Build;
-use crate::find::{self, Site};
+use crate::find::{self, Mutant, Site};
 use crate::weave::{self, Piece};
-
-/// A mutant and its file, by its number.
-pub struct Numbered {
-    pub path: String,
-    pub at: (usize, usize),
-    pub what: String,
-    pub function: String,
-    /// The line of the source, without leading and trailing whitespace.
-    pub line: String,
-    pub in_const_fn: bool,
-}
-
-impl std::fmt::Display for Numbered {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}:{}: {} in {}", self.path, self.at.0, self.at.1, self.what, self.function)
-    }
-}
 
 struct File {
     path: String,
     source: String,
     sites: Vec<Site>,
+    mutants: Vec<Mutant>,
+    /// Number of its first mutant.
     first: u32,
 }
 
@@ -39,7 +24,7 @@ pub struct Tree {
     build: PathBuf,
     target: Option<String>,
     files: Vec<File>,
-    pub mutants: Vec<Numbered>,
+    pub mutants: Vec<Mutant>,
     /// Number of mutants in constants, which cannot be switched.
     pub constants: usize,
     /// Mutants that do not compile.
@@ -86,11 +71,11 @@ impl Tree {
             copied.insert(root.join(path));
             if is_mutated(path) {
                 let source = String::from_utf8(content).expect("UTF-8");
-                let found = find::find(&source, of).unwrap_or_else(|e| panic!("{path}: {e}"));
+                let found = find::find(path, &source, of).unwrap_or_else(|e| panic!("{path}: {e}"));
                 constants += found.constants;
-                let sites = found.sites;
                 absent.extend(found.absent.iter().map(|module| module_at(path, module)));
-                files.push(File { path: path.to_owned(), source, sites, first: 0 });
+                let (sites, mutants) = (found.sites, found.mutants);
+                files.push(File { path: path.to_owned(), source, sites, mutants, first: 0 });
             } else if path == "Cargo.toml" {
                 let text = String::from_utf8(content).expect("UTF-8");
                 // Without the members among the examples.
@@ -123,20 +108,11 @@ impl Tree {
                 let rest = file.path.strip_prefix(module.as_str());
                 rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
             };
+            file.first = u32::try_from(mutants.len()).expect("few mutants");
             if absent.iter().any(is_in) {
                 file.sites.clear();
-            }
-            file.first = u32::try_from(mutants.len()).expect("few mutants");
-            let lines: Vec<_> = file.source.lines().collect();
-            for mutant in file.sites.iter().flat_map(|site| &site.mutants) {
-                mutants.push(Numbered {
-                    path: file.path.clone(),
-                    at: mutant.at,
-                    what: mutant.what.clone(),
-                    function: mutant.function.clone(),
-                    line: lines[mutant.at.0 - 1].trim().to_owned(),
-                    in_const_fn: mutant.in_const_fn,
-                });
+            } else {
+                mutants.append(&mut file.mutants);
             }
         }
         let switch = include_str!("switch.txt").replace("COUNT", &mutants.len().max(1).to_string());
@@ -153,8 +129,9 @@ impl Tree {
     fn weave(&self) -> BTreeMap<String, Vec<Piece>> {
         let mut pieces = BTreeMap::new();
         for file in &self.files {
+            let mutants = &self.mutants[file.first as usize..];
             let (mut woven, mut found) =
-                weave::weave(&file.source, &file.sites, file.first, &self.out);
+                weave::weave(&file.source, &file.sites, mutants, file.first, &self.out);
             if file.path.ends_with("/src/lib.rs") {
                 let forbids = "#![forbid(unsafe_code)]\n#![deny(missing_docs)]\n";
                 let (mut first, last) = match &*file.path {
@@ -206,7 +183,7 @@ impl Tree {
         let kept = self.build.join(format!("{}.out", self.target.as_deref().unwrap_or("here")));
         let known: BTreeSet<String> =
             std::fs::read_to_string(&kept).unwrap_or_default().lines().map(str::to_owned).collect();
-        let key = |mutant: &Numbered| {
+        let key = |mutant: &Mutant| {
             format!("{}: {} in {}: {}", mutant.path, mutant.what, mutant.function, mutant.line)
         };
         self.out = (0..)
@@ -322,17 +299,12 @@ pub const SOURCES: [&str; 5] =
     ["core/src/", "core/engine/src/", "core/http1/src/", "core/oauth/src/", "std-adapters/src/"];
 
 /// The packages with mutants.
-const PACKAGES: [&str; 10] = [
-    "--package",
-    "mcp-sansio",
-    "--package",
-    "mcp-sansio-engine",
-    "--package",
-    "mcp-sansio-oauth",
-    "--package",
-    "mcp-sansio-http1",
-    "--package",
-    "mcp-sansio-adapters",
+const PACKAGES: [&str; 5] = [
+    "--package=mcp-sansio",
+    "--package=mcp-sansio-engine",
+    "--package=mcp-sansio-oauth",
+    "--package=mcp-sansio-http1",
+    "--package=mcp-sansio-adapters",
 ];
 
 /// A mutant may overflow or panic always, which the compiler sees.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::find::{Form, Site};
+use crate::find::{Form, Mutant, Site};
 
 /// A piece of the woven source, to which a compiler error is attributed.
 pub struct Piece {
@@ -18,15 +18,10 @@ pub struct Piece {
 pub fn weave(
     source: &str,
     sites: &[Site],
+    mutants: &[Mutant],
     first: u32,
     out: &BTreeSet<u32>,
 ) -> (String, Vec<Piece>) {
-    let mut numbers = Vec::with_capacity(sites.len());
-    let mut next = first;
-    for site in sites {
-        numbers.push(next);
-        next += u32::try_from(site.mutants.len()).expect("few mutants");
-    }
     let mut order: Vec<usize> = (0..sites.len()).collect();
     order.sort_by_key(|&n| {
         let Range { start, end } = sites[n].range;
@@ -51,10 +46,12 @@ pub fn weave(
         woven.push_str(&source[read..site.range.start]);
         read = site.range.start;
         let began = woven.len();
-        let alive: Vec<(u32, &str)> = (numbers[n]..)
-            .zip(&site.mutants)
+        let number = |n: usize| first + u32::try_from(n).expect("few mutants");
+        let alive: Vec<(u32, &str)> = site
+            .mutants
+            .clone()
+            .map(|n| (number(n), &*mutants[n].instead))
             .filter(|(id, _)| !out.contains(id))
-            .map(|(id, mutant)| (id, &*mutant.instead))
             .collect();
         if alive.is_empty() {
             continue;
