@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use futures::future::join_all;
 use rmcp::model::*;
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::{Value, json};
 
 use crate::handler::typed;
-use crate::{NOT_OFFERED, Outcome, Run, Session, check, failed, refused, text_of};
+use crate::{NOT_OFFERED, Outcome, Run, Session, check, refused, text_of};
 
 pub const ALL: &[(&str, Run)] = crate::cases! {
     "connect: version, capabilities, serverInfo, instructions" => connects,
@@ -29,23 +30,23 @@ async fn skills(session: &Session) -> Outcome {
     let service = &session.service;
     let declared = service.peer_info().is_some_and(|info| info.capabilities.supports_skills());
     if !declared {
-        return Err(format!("{NOT_OFFERED} by this server, or before 2025-06-18: skills"));
+        return Err(format!("{NOT_OFFERED} by this server, or before 2025-06-18: skills").into());
     }
-    let listed = service.list_all_skills().await.map_err(failed)?;
+    let listed = service.list_all_skills().await?;
     let skill = listed.first().ok_or("no skill")?;
-    let got = service.get_skill(GetSkillRequestParams::new(&skill.uri)).await.map_err(failed)?;
+    let got = service.get_skill(GetSkillRequestParams::new(&skill.uri)).await?;
     check(got.skill == *skill, "skills/get", &got)?;
     check(skill.validate().is_ok(), "validate", skill)?;
     let SkillResources::Files(files) = &skill.resources else { return Err("no files".into()) };
     for file in files {
         let params = ReadResourceRequestParams::new(&file.uri);
-        let read = json!(service.read_resource(params).await.map_err(failed)?);
+        let read = json!(service.read_resource(params).await?);
         let text = read["contents"][0]["text"].as_str().unwrap_or_default();
         check(file.verify(text.as_bytes()).is_ok(), "verify", &read)?;
     }
     let root = skill.uri.trim_end_matches("/SKILL.md");
     let directory = ReadResourceDirectoryRequestParams::new(root);
-    let children = service.read_resource_directory(directory).await.map_err(failed)?;
+    let children = service.read_resource_directory(directory).await?;
     check(children.resources.iter().any(Resource::is_directory), "a directory", &children)?;
     let file = ReadResourceDirectoryRequestParams::new(&skill.uri);
     refused(service.read_resource_directory(file).await, -32602)?;
@@ -73,14 +74,14 @@ async fn connects(session: &Session) -> Outcome {
 }
 
 async fn lists(session: &Session) -> Outcome {
-    let tools = json!(session.service.list_all_tools().await.map_err(failed)?);
+    let tools = json!(session.service.list_all_tools().await?);
     let names: Vec<_> = tools.as_array().into_iter().flatten().map(|tool| &tool["name"]).collect();
     check(names.contains(&&json!("test_simple_text")), "test_simple_text", &names)?;
-    let resources = json!(session.service.list_all_resources().await.map_err(failed)?);
+    let resources = json!(session.service.list_all_resources().await?);
     check(resources.to_string().contains("test://static-text"), "test://static-text", &resources)?;
-    let templates = json!(session.service.list_all_resource_templates().await.map_err(failed)?);
+    let templates = json!(session.service.list_all_resource_templates().await?);
     check(templates[0]["uriTemplate"] == "test://template/{id}/data", "the template", &templates)?;
-    let prompts = json!(session.service.list_all_prompts().await.map_err(failed)?);
+    let prompts = json!(session.service.list_all_prompts().await?);
     check(
         prompts.to_string().contains("test_prompt_with_arguments"),
         "test_prompt_with_arguments",
@@ -100,14 +101,14 @@ async fn calls(session: &Session) -> Outcome {
         if tool == "test_audio_content" && session.mode.revision < ProtocolVersion::V_2025_03_26 {
             continue;
         }
-        let result = session.call(tool, json!({})).await.map_err(failed)?;
+        let result = session.call(tool, json!({})).await?;
         check(json!(shape(&result)) == wanted, tool, &result)?;
     }
     Ok(())
 }
 
 async fn fails(session: &Session) -> Outcome {
-    let result = session.call("test_error_handling", json!({})).await.map_err(failed)?;
+    let result = session.call("test_error_handling", json!({})).await?;
     check(
         result["isError"] == true && !text_of(&result).is_empty(),
         "isError, with a text",
@@ -122,35 +123,17 @@ async fn fails(session: &Session) -> Outcome {
 }
 
 async fn overlaps(session: &Session) -> Outcome {
+    // The SDK sends a request when its future is first polled.
     let calls = (0..50).map(|_| session.call("slow", json!({ "seconds": 1 })));
     let mut done = 0;
-    for result in futures_join(calls).await {
-        done += usize::from(!text_of(&result.map_err(failed)?).is_empty());
+    for result in join_all(calls).await {
+        done += usize::from(!text_of(&result?).is_empty());
     }
     check(done == 50, "50 answers", done)
 }
 
-/// Polls all futures on this task: the SDK sends a request when its future is first polled.
-async fn futures_join<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
-    let mut pending: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
-    std::future::poll_fn(|context| {
-        for (future, output) in pending.iter_mut().filter(|(_, output)| output.is_none()) {
-            if let std::task::Poll::Ready(ready) = future.as_mut().poll(context) {
-                *output = Some(ready);
-            }
-        }
-        if pending.iter().all(|(_, output)| output.is_some()) {
-            std::task::Poll::Ready(())
-        } else {
-            std::task::Poll::Pending
-        }
-    })
-    .await;
-    pending.into_iter().filter_map(|(_, output)| output).collect()
-}
-
 async fn progress(session: &Session) -> Outcome {
-    session.call("test_tool_with_progress", json!({})).await.map_err(failed)?;
+    session.call("test_tool_with_progress", json!({})).await?;
     let seen = session.seen.wait("notifications/progress", 3).await;
     let values: Vec<_> = seen.iter().filter_map(|params| params["progress"].as_f64()).collect();
     check(
@@ -168,7 +151,7 @@ fn slow(seconds: f64) -> ClientRequest {
 }
 
 async fn still_works(session: &Session) -> Outcome {
-    let result = session.call("test_simple_text", json!({})).await.map_err(failed)?;
+    let result = session.call("test_simple_text", json!({})).await?;
     check(!text_of(&result).is_empty(), "a later call must still succeed", &result)
 }
 
@@ -176,15 +159,14 @@ async fn cancels(session: &Session) -> Outcome {
     let call = session
         .service
         .send_cancellable_request(slow(1.5), PeerRequestOptions::no_options())
-        .await
-        .map_err(failed)?;
+        .await?;
     let seen = session.seen.wait("notifications/progress", 2).await;
     check(
         seen.len() >= 2 && seen[0]["progressToken"] == json!(call.progress_token),
         "progress of the call",
         &seen,
     )?;
-    call.cancel(Some("the test cancelled".into())).await.map_err(failed)?;
+    call.cancel(Some("the test cancelled".into())).await?;
     still_works(session).await?;
     let before = session.seen.all("notifications/progress").len();
     // Past its end: the recording must show no late response.
@@ -199,8 +181,7 @@ async fn cancels(session: &Session) -> Outcome {
 
 async fn times_out(session: &Session) -> Outcome {
     let options = PeerRequestOptions::with_timeout(Duration::from_millis(300));
-    let call =
-        session.service.send_cancellable_request(slow(1.0), options).await.map_err(failed)?;
+    let call = session.service.send_cancellable_request(slow(1.0), options).await?;
     let answer = call.await_response().await;
     check(matches!(answer, Err(ServiceError::Timeout { .. })), "a timeout", answer)?;
     still_works(session).await
@@ -214,19 +195,19 @@ async fn reads(session: &Session) -> Outcome {
             .await
             .map(|result| json!(result))
     };
-    let text = read("test://static-text").await.map_err(failed)?;
+    let text = read("test://static-text").await?;
     check(
         text["contents"][0]["text"].is_string() && text["contents"][0]["mimeType"] == "text/plain",
         "text",
         &text,
     )?;
-    let binary = read("test://static-binary").await.map_err(failed)?;
+    let binary = read("test://static-binary").await?;
     check(
         binary["contents"][0]["blob"].as_str().is_some_and(|blob| blob.starts_with("iVBORw0KGgo")),
         "a PNG",
         &binary,
     )?;
-    let template = read("test://template/123/data").await.map_err(failed)?;
+    let template = read("test://template/123/data").await?;
     check(
         template["contents"][0]["uri"] == "test://template/123/data",
         "the template's uri",
@@ -244,19 +225,17 @@ async fn prompts(session: &Session) -> Outcome {
             .map_err(ServiceError::McpError)?;
         session.service.get_prompt(params).await.map(|result| json!(result)["messages"].clone())
     };
-    let simple = get("test_simple_prompt", json!({})).await.map_err(failed)?;
+    let simple = get("test_simple_prompt", json!({})).await?;
     check(simple[0]["content"]["text"].is_string(), "text", &simple)?;
-    let filled = get("test_prompt_with_arguments", json!({ "arg1": NON_ASCII, "arg2": "élan 🎉" }))
-        .await
-        .map_err(failed)?;
+    let filled =
+        get("test_prompt_with_arguments", json!({ "arg1": NON_ASCII, "arg2": "élan 🎉" })).await?;
     let said = filled[0]["content"]["text"].as_str().unwrap_or_default();
     check(said.contains(NON_ASCII) && said.contains("élan 🎉"), "both values", said)?;
     let embedded =
         get("test_prompt_with_embedded_resource", json!({ "resourceUri": "test://example" }))
-            .await
-            .map_err(failed)?;
+            .await?;
     check(embedded.to_string().contains("test://example"), "the resource", &embedded)?;
-    let image = get("test_prompt_with_image", json!({})).await.map_err(failed)?;
+    let image = get("test_prompt_with_image", json!({})).await?;
     check(image.to_string().contains("image/png"), "the image", &image)?;
     refused(get("no_such_prompt", json!({})).await, -32602)?;
     refused(get("test_prompt_with_arguments", json!({ "arg1": "only" })).await, -32602)
@@ -269,9 +248,8 @@ async fn completes(session: &Session) -> Outcome {
         json!({ "ref": prompt, "argument": { "name": "arg1", "value": "par" } }),
         json!({ "ref": template, "argument": { "name": "id", "value": "1" } }),
     ] {
-        let params: CompleteRequestParams =
-            typed(params).map_err(|error| error.message.to_string())?;
-        let completion = json!(session.service.complete(params).await.map_err(failed)?);
+        let params: CompleteRequestParams = typed(params)?;
+        let completion = json!(session.service.complete(params).await?);
         check(completion["completion"]["values"].is_array(), "values", &completion)?;
     }
     Ok(())

@@ -14,6 +14,7 @@ mod modern;
 mod tasks;
 
 use std::env;
+use std::error::Error;
 use std::path::PathBuf;
 use std::process::{ExitCode, Stdio};
 use std::time::Duration;
@@ -39,7 +40,7 @@ pub struct Mode {
     option: &'static str,
 }
 
-pub type Outcome = Result<(), String>;
+pub type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Beginning of the reason why a case does not apply to this server.
 pub const NOT_OFFERED: &str = "not offered";
@@ -64,7 +65,7 @@ macro_rules! cases {
 }
 
 impl Session {
-    async fn open(mode: &Mode, command: &[String], log: Option<PathBuf>) -> Result<Self, String> {
+    async fn open(mode: &Mode, command: &[String], log: Option<PathBuf>) -> Outcome<Self> {
         let word =
             |word: &String| if word == "--stdio" { mode.option.into() } else { word.clone() };
         let mut words: Vec<String> = command.iter().map(word).collect();
@@ -73,16 +74,10 @@ impl Session {
         }
         let mut process = Command::new(&words[0]);
         process.args(&words[1..]);
-        let (process, _) = TokioChildProcess::builder(process)
-            .stderr(Stdio::inherit())
-            .spawn()
-            .map_err(|e| e.to_string())?;
+        let (process, _) = TokioChildProcess::builder(process).stderr(Stdio::inherit()).spawn()?;
         let answers = Answers::new(mode.revision.clone());
         let seen = answers.seen.clone();
-        let service = answers
-            .serve_with_lifecycle(process, mode.lifecycle.clone())
-            .await
-            .map_err(|e| e.to_string())?;
+        let service = answers.serve_with_lifecycle(process, mode.lifecycle.clone()).await?;
         Ok(Self { service, seen, mode: mode.clone() })
     }
 
@@ -95,7 +90,7 @@ impl Session {
 }
 
 pub fn check(holds: bool, message: &str, seen: impl std::fmt::Debug) -> Outcome {
-    if holds { Ok(()) } else { Err(format!("{message}; got {seen:?}")) }
+    if holds { Ok(()) } else { Err(format!("{message}; got {seen:?}").into()) }
 }
 
 pub fn text_of(result: &Value) -> String {
@@ -103,17 +98,12 @@ pub fn text_of(result: &Value) -> String {
     blocks.iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect()
 }
 
-/// Returns the SDK's error as the reason of a failure.
-pub fn failed(error: ServiceError) -> String {
-    error.to_string()
-}
-
 pub fn refused<T: std::fmt::Debug>(result: Result<T, ServiceError>, code: i32) -> Outcome {
     match result {
         Err(ServiceError::McpError(error)) => {
             check(error.code.0 == code, &format!("expected error {code}"), error)
         }
-        other => Err(format!("expected error {code}; got {other:?}")),
+        other => Err(format!("expected error {code}; got {other:?}").into()),
     }
 }
 
@@ -145,25 +135,19 @@ async fn main() -> ExitCode {
         {
             let log = env::var_os("INTEROP_LOGS")
                 .map(|logs| PathBuf::from(logs).join(format!("rmcp-{}/{index:03}", mode.name)));
-            let late = Err(format!("no result after {CASE_TIMEOUT:?}"));
+            let late = Err(format!("no result after {CASE_TIMEOUT:?}").into());
             let outcome = tokio::time::timeout(CASE_TIMEOUT, run(&mode, &command, log, case))
                 .await
                 .unwrap_or(late);
-            match outcome {
+            match outcome.map_err(|why| why.to_string()) {
                 Ok(()) => println!("PASS rmcp {}: {name}", mode.name),
                 Err(why) if why.starts_with(NOT_OFFERED) => {
                     println!("N/A  rmcp {}: {name} -- {why}", mode.name);
                 }
                 Err(why) => {
                     failures += 1;
-                    let why: String = why
-                        .split_whitespace()
-                        .collect::<Vec<_>>()
-                        .join(" ")
-                        .chars()
-                        .take(600)
-                        .collect();
-                    println!("FAIL rmcp {}: {name} -- {why} [wire {index:03}]", mode.name);
+                    let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+                    println!("FAIL rmcp {}: {name} -- {why:.600} [wire {index:03}]", mode.name);
                 }
             }
         }

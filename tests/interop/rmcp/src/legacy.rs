@@ -7,7 +7,7 @@ use std::time::Duration;
 use rmcp::model::*;
 use serde_json::json;
 
-use crate::{Outcome, Run, Session, check, failed, text_of};
+use crate::{Outcome, Run, Session, check, text_of};
 
 pub const ALL: &[(&str, Run)] = crate::cases! {
     "ping" => pings,
@@ -20,18 +20,15 @@ pub const ALL: &[(&str, Run)] = crate::cases! {
 };
 
 async fn pings(session: &Session) -> Outcome {
-    let answer = session
-        .service
-        .send_request(ClientRequest::PingRequest(PingRequest::default()))
-        .await
-        .map_err(failed)?;
+    let answer =
+        session.service.send_request(ClientRequest::PingRequest(PingRequest::default())).await?;
     check(json!(answer) == json!({}), "an empty result", answer)
 }
 
 async fn logs(session: &Session) -> Outcome {
     let logged = async |level: LoggingLevel, count: usize| {
-        session.service.set_level(SetLevelRequestParams::new(level)).await.map_err(failed)?;
-        session.call("test_tool_with_logging", json!({})).await.map_err(failed)?;
+        session.service.set_level(SetLevelRequestParams::new(level)).await?;
+        session.call("test_tool_with_logging", json!({})).await?;
         let seen = session.seen.wait("notifications/message", count).await;
         check(seen.len() == count, "messages", &seen)
     };
@@ -40,8 +37,7 @@ async fn logs(session: &Session) -> Outcome {
 }
 
 async fn samples(session: &Session) -> Outcome {
-    let result =
-        session.call("test_sampling", json!({ "prompt": "which city?" })).await.map_err(failed)?;
+    let result = session.call("test_sampling", json!({ "prompt": "which city?" })).await?;
     let asked = session.seen.all("sampling/createMessage");
     check(
         asked.len() == 1 && asked[0]["maxTokens"].as_u64() > Some(0),
@@ -63,15 +59,14 @@ async fn elicits(session: &Session) -> Outcome {
         );
     }
     check(
-        text_of(&result.map_err(failed)?).contains("Łucja"),
+        text_of(&result?).contains("Łucja"),
         "the user's answer",
         session.seen.all("elicitation/create"),
     )
 }
 
 async fn lists_roots(session: &Session) -> Outcome {
-    let result =
-        session.call("test_input_required_result_list_roots", json!({})).await.map_err(failed)?;
+    let result = session.call("test_input_required_result_list_roots", json!({})).await?;
     check(session.seen.all("roots/list").len() == 1, "one request for the roots", &result)?;
     check(text_of(&result).contains("file:///srv/two"), "the client's roots", &result)
 }
@@ -79,7 +74,7 @@ async fn lists_roots(session: &Session) -> Outcome {
 async fn subscribes(session: &Session) -> Outcome {
     const WATCHED: &str = "test://watched-resource";
     let trigger = async |count: usize| {
-        session.call("test_trigger_resource_update", json!({})).await.map_err(failed)?;
+        session.call("test_trigger_resource_update", json!({})).await?;
         let seen = session.seen.wait("notifications/resources/updated", count).await;
         check(
             seen.len() == count && seen.iter().all(|params| params["uri"] == WATCHED),
@@ -87,9 +82,9 @@ async fn subscribes(session: &Session) -> Outcome {
             &seen,
         )
     };
-    session.service.subscribe(SubscribeRequestParams::new(WATCHED)).await.map_err(failed)?;
+    session.service.subscribe(SubscribeRequestParams::new(WATCHED)).await?;
     trigger(1).await?;
-    session.service.unsubscribe(UnsubscribeRequestParams::new(WATCHED)).await.map_err(failed)?;
+    session.service.unsubscribe(UnsubscribeRequestParams::new(WATCHED)).await?;
     trigger(1).await?;
     tokio::time::sleep(Duration::from_millis(100)).await;
     check(
@@ -100,6 +95,6 @@ async fn subscribes(session: &Session) -> Outcome {
 }
 
 async fn changes_roots(session: &Session) -> Outcome {
-    session.service.notify_roots_list_changed().await.map_err(failed)?;
+    session.service.notify_roots_list_changed().await?;
     pings(session).await
 }

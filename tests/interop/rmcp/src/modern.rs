@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use rmcp::model::*;
 use rmcp::service::PeerRequestOptions;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::handler::typed;
-use crate::{Outcome, Run, Session, check, failed, refused, text_of};
+use crate::{Outcome, Run, Session, check, refused, text_of};
 
 pub const ALL: &[(&str, Run)] = crate::cases! {
     "input_required: elicitation, sampling, roots, several at once, several rounds" => asks,
@@ -30,10 +30,7 @@ async fn asks(session: &Session) -> Outcome {
         ("multiple_inputs", ""),
         ("multi_round", ""),
     ] {
-        let result = session
-            .call(&format!("test_input_required_result_{tool}"), json!({}))
-            .await
-            .map_err(failed)?;
+        let result = session.call(&format!("test_input_required_result_{tool}"), json!({})).await?;
         let text = text_of(&result);
         check(
             result["isError"] != true && !text.is_empty() && text.contains(shows),
@@ -48,23 +45,23 @@ async fn asks(session: &Session) -> Outcome {
 
 async fn asks_for_prompt(session: &Session) -> Outcome {
     let params = GetPromptRequestParams::new("test_input_required_result_prompt");
-    let prompt = json!(session.service.get_prompt(params).await.map_err(failed)?);
+    let prompt = json!(session.service.get_prompt(params).await?);
     check(prompt["messages"].to_string().contains("Łucja"), "the user's answer", &prompt)
 }
 
 async fn one_leg(session: &Session) -> Outcome {
     let params = CallToolRequestParams::new("test_input_required_result_elicitation");
-    match session.service.peer().call_tool_once(params).await.map_err(failed)? {
+    match session.service.peer().call_tool_once(params).await? {
         CallToolResponse::InputRequired(result) => {
             let requests = json!(result.input_requests);
             check(requests["user_name"]["method"] == "elicitation/create", "user_name", requests)
         }
-        other => Err(format!("wanted input_required; got {other:?}")),
+        other => Err(format!("wanted input_required; got {other:?}").into()),
     }
 }
 
 async fn logs(session: &Session) -> Outcome {
-    session.call("test_logging_tool", json!({})).await.map_err(failed)?;
+    session.call("test_logging_tool", json!({})).await?;
     check(session.seen.wait("notifications/message", 1).await.is_empty(), "none unasked", ())?;
     let mut meta = RequestMetaObject::default();
     meta.set_log_level(LoggingLevel::Debug);
@@ -75,7 +72,7 @@ async fn logs(session: &Session) -> Outcome {
         .service
         .send_request_with_option(call, PeerRequestOptions::no_options().with_meta(meta))
         .await;
-    call.map_err(failed)?.await_response().await.map_err(failed)?;
+    call?.await_response().await?;
     check(
         !session.seen.wait("notifications/message", 1).await.is_empty(),
         "a message when the request sets logLevel",
@@ -99,40 +96,30 @@ async fn removed(session: &Session) -> Outcome {
     Ok(())
 }
 
-fn filter(value: Value) -> Result<SubscriptionFilter, String> {
-    typed(value).map_err(|error| error.message.to_string())
-}
-
 const SOON: Duration = Duration::from_secs(2);
 const LATER: Duration = Duration::from_millis(200);
 
 async fn listens(session: &Session) -> Outcome {
-    let mut open = session
-        .service
-        .listen(filter(json!({ "promptsListChanged": true }))?)
-        .await
-        .map_err(failed)?;
+    let mut open = session.service.listen(typed(json!({ "promptsListChanged": true }))?).await?;
     check(
         json!(open.acknowledged()) == json!({ "promptsListChanged": true }),
         "the honoured filter",
         open.acknowledged(),
     )?;
-    session.call("test_trigger_tool_change", json!({})).await.map_err(failed)?;
-    session.call("test_trigger_prompt_change", json!({})).await.map_err(failed)?;
-    let event = tokio::time::timeout(SOON, open.next())
-        .await
-        .map_err(|_| "no change notification")?
-        .map_err(failed)?;
+    session.call("test_trigger_tool_change", json!({})).await?;
+    session.call("test_trigger_prompt_change", json!({})).await?;
+    let event =
+        tokio::time::timeout(SOON, open.next()).await.map_err(|_| "no change notification")??;
     check(
         matches!(event, Some(ServerNotification::PromptListChangedNotification(_))),
         "prompts/list_changed",
         event,
     )?;
     if let Ok(event) = tokio::time::timeout(LATER, open.next()).await {
-        return Err(format!("not subscribed to: {event:?}"));
+        return Err(format!("not subscribed to: {event:?}").into());
     }
-    open.cancel().await.map_err(failed)?;
-    session.call("test_trigger_prompt_change", json!({})).await.map_err(failed)?;
+    open.cancel().await?;
+    session.call("test_trigger_prompt_change", json!({})).await?;
     tokio::time::sleep(LATER).await;
     check(
         session.seen.all("notifications/prompts/list_changed").is_empty(),
@@ -144,14 +131,11 @@ async fn listens(session: &Session) -> Outcome {
 async fn watches(session: &Session) -> Outcome {
     let mut open = session
         .service
-        .listen(filter(json!({ "resourceSubscriptions": ["test://watched-resource"] }))?)
-        .await
-        .map_err(failed)?;
-    session.call("test_trigger_resource_update", json!({})).await.map_err(failed)?;
-    let event = tokio::time::timeout(SOON, open.next())
-        .await
-        .map_err(|_| "no update notification")?
-        .map_err(failed)?;
+        .listen(typed(json!({ "resourceSubscriptions": ["test://watched-resource"] }))?)
+        .await?;
+    session.call("test_trigger_resource_update", json!({})).await?;
+    let event =
+        tokio::time::timeout(SOON, open.next()).await.map_err(|_| "no update notification")??;
     check(
         matches!(event, Some(ServerNotification::ResourceUpdatedNotification(_))),
         "resources/updated",

@@ -6,7 +6,7 @@ use rmcp::model::*;
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 
-use crate::{NOT_OFFERED, Outcome, Run, Session, check, failed, refused, text_of};
+use crate::{NOT_OFFERED, Outcome, Run, Session, check, refused, text_of};
 
 pub const ALL: &[(&str, Run)] = crate::cases! {
     "tasks: created, polled with the text of its status, and its result" => lifecycle,
@@ -35,26 +35,26 @@ fn call(name: &'static str, arguments: Value) -> CallToolRequestParams {
 }
 
 /// Creates a task, if the server has these tools.
-async fn start(session: &Session, name: &'static str, arguments: Value) -> Result<Task, String> {
+async fn start(session: &Session, name: &'static str, arguments: Value) -> Outcome<Task> {
     offered(session).await?;
-    match once(session, call(name, arguments)).await.map_err(failed)? {
+    match once(session, call(name, arguments)).await? {
         CallToolResponse::Task(created) => Ok(created.task),
-        other => Err(format!("wanted a task; got {other:?}")),
+        other => Err(format!("wanted a task; got {other:?}").into()),
     }
 }
 
 async fn offered(session: &Session) -> Outcome {
-    let tools = session.service.list_all_tools().await.map_err(failed)?;
+    let tools = session.service.list_all_tools().await?;
     if tools.iter().any(|tool| tool.name == "slow_compute") {
         Ok(())
     } else {
-        Err(format!("{NOT_OFFERED} by this server: no tool slow_compute"))
+        Err(format!("{NOT_OFFERED} by this server: no tool slow_compute").into())
     }
 }
 
-async fn get(session: &Session, task: &Task) -> Result<DetailedTask, String> {
+async fn get(session: &Session, task: &Task) -> Outcome<DetailedTask> {
     let params = GetTaskParams::new(&task.task_id);
-    Ok(session.service.peer().get_task(params).await.map_err(failed)?.task)
+    Ok(session.service.peer().get_task(params).await?.task)
 }
 
 /// Polls until `wanted` returns a value, and returns it with the texts of the status.
@@ -62,7 +62,7 @@ async fn until<T>(
     session: &Session,
     task: &Task,
     wanted: impl Fn(&TaskPayload) -> Option<T>,
-) -> Result<(T, Vec<String>), String> {
+) -> Outcome<(T, Vec<String>)> {
     let mut texts = Vec::new();
     loop {
         let seen = get(session, task).await?;
@@ -76,7 +76,7 @@ async fn until<T>(
     }
 }
 
-async fn result(session: &Session, task: &Task) -> Result<(Value, Vec<String>), String> {
+async fn result(session: &Session, task: &Task) -> Outcome<(Value, Vec<String>)> {
     let completed = |payload: &TaskPayload| match payload {
         TaskPayload::Completed { result } => Some(json!(result)),
         _ => None,
@@ -85,11 +85,7 @@ async fn result(session: &Session, task: &Task) -> Result<(Value, Vec<String>), 
 }
 
 /// Returns the open questions, by key.
-async fn questions(
-    session: &Session,
-    task: &Task,
-    count: usize,
-) -> Result<Vec<(String, Value)>, String> {
+async fn questions(session: &Session, task: &Task, count: usize) -> Outcome<Vec<(String, Value)>> {
     let open = |payload: &TaskPayload| match payload {
         TaskPayload::InputRequired { input_requests } if input_requests.len() == count => Some(
             input_requests.iter().map(|(key, request)| (key.clone(), json!(request))).collect(),
@@ -102,7 +98,7 @@ async fn questions(
 async fn answer(session: &Session, task: &Task, key: &str, content: Value) -> Outcome {
     let answers = [(key.to_owned(), json!({ "action": "accept", "content": content }))];
     let params = UpdateTaskParams::new(&task.task_id, answers.into());
-    session.service.peer().update_task(params).await.map_err(failed)
+    Ok(session.service.peer().update_task(params).await?)
 }
 
 async fn lifecycle(session: &Session) -> Outcome {
@@ -114,11 +110,11 @@ async fn lifecycle(session: &Session) -> Outcome {
 
 async fn immediate(session: &Session) -> Outcome {
     offered(session).await?;
-    match once(session, call("greet", json!({ "name": "Ada" }))).await.map_err(failed)? {
+    match once(session, call("greet", json!({ "name": "Ada" }))).await? {
         CallToolResponse::Complete(result) => {
             check(text_of(&json!(result)) == "Hello, Ada!", "greet", result)
         }
-        other => Err(format!("wanted a result; got {other:?}")),
+        other => Err(format!("wanted a result; got {other:?}").into()),
     }
 }
 
@@ -141,10 +137,10 @@ async fn protocol_error(session: &Session) -> Outcome {
 async fn cancelled(session: &Session) -> Outcome {
     let task = start(session, "slow_compute", json!({ "seconds": 60, "label": "stopped" })).await?;
     let cancel = || session.service.peer().cancel_task(CancelTaskParams::new(&task.task_id));
-    cancel().await.map_err(failed)?;
+    cancel().await?;
     let ended = |payload: &TaskPayload| matches!(payload, TaskPayload::Cancelled).then_some(());
     until(session, &task, ended).await?;
-    cancel().await.map_err(failed)
+    Ok(cancel().await?)
 }
 
 async fn unknown(session: &Session) -> Outcome {
@@ -180,9 +176,9 @@ async fn asks_two(session: &Session) -> Outcome {
 
 async fn asks_before(session: &Session) -> Outcome {
     offered(session).await?;
-    let asked = once(session, call("test_tool_with_task", json!({}))).await.map_err(failed)?;
+    let asked = once(session, call("test_tool_with_task", json!({}))).await?;
     let CallToolResponse::InputRequired(asked) = asked else {
-        return Err(format!("wanted input_required; got {asked:?}"));
+        return Err(format!("wanted input_required; got {asked:?}").into());
     };
     let key = asked.input_requests.iter().flatten().map(|(key, _)| key.clone()).next();
     let answer = json!({ "action": "accept", "content": { "name": "Hopper" } });
@@ -191,7 +187,7 @@ async fn asks_before(session: &Session) -> Outcome {
     if let Some(state) = asked.request_state {
         params = params.with_request_state(state);
     }
-    let CallToolResponse::Task(created) = once(session, params).await.map_err(failed)? else {
+    let CallToolResponse::Task(created) = once(session, params).await? else {
         return Err("wanted a task in the second round".into());
     };
     let (result, _) = result(session, &created.task).await?;
