@@ -85,13 +85,14 @@ struct Blinking {
 /// The `blink` calls in progress.
 pub struct Jobs([Option<Blinking>; IN_FLIGHT]);
 
-impl Jobs {
+impl Default for Jobs {
     #[inline(always)]
-    #[must_use]
-    pub const fn new() -> Self {
+    fn default() -> Self {
         Self([const { None }; IN_FLIGHT])
     }
+}
 
+impl Jobs {
     /// Begins a job. There is room for as many as there are requests in flight.
     pub fn begin(&mut self, request: RequestHandle, times: u8, period: u16) {
         let changes = u16::from(times) * 2;
@@ -130,22 +131,14 @@ impl Jobs {
     }
 }
 
-impl Default for Jobs {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// A server of tools.
+/// A server of tools with jobs.
 pub trait Program {
     fn port(&mut self) -> &mut Uart;
     fn take(&mut self, event: ServerEvent<'_>, turn: &mut Turn<'_, Server<'_>>);
     /// Whether a job runs.
-    fn is_busy(&self) -> bool {
-        false
-    }
+    fn is_busy(&self) -> bool;
     /// Runs the jobs that are due.
-    fn work(&mut self, _now: Instant, _turn: &mut Turn<'_, Server<'_>>) {}
+    fn work(&mut self, now: Instant, turn: &mut Turn<'_, Server<'_>>);
 }
 
 /// Runs a server for ever.

@@ -416,7 +416,7 @@ fn main() -> ! {
     board::open();
     let board = Board {
         port: Uart::open(),
-        jobs: Jobs::new(),
+        jobs: Jobs::default(),
         question: None,
         name: *b"board                   ",
         name_len: 5,

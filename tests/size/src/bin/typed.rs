@@ -146,6 +146,6 @@ fn main() -> ! {
     static mut STATE: ServerState<IN_FLIGHT, 4> = ServerState::new();
 
     board::open();
-    let board = Board { port: Uart::open(), jobs: Jobs::new() };
+    let board = Board { port: Uart::open(), jobs: Jobs::default() };
     serve(&CONFIG, STATE, RX, TX, board)
 }
