@@ -38,7 +38,7 @@ use tokio::time::sleep;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
-use client::Client;
+use client::{Client, task_call as call, task_request as request};
 use door::Door;
 use exchange::{head, rest, send};
 use pipe::pipe;
@@ -184,21 +184,6 @@ async fn ask(server: &HttpServer, token: Option<&'static str>, request: &Value) 
     let head = head("POST", &fields).peer(IpAddr::from(Ipv4Addr::new(192, 0, 2, 7)));
     let mut exchange = send(server, head, &request.to_string()).await;
     serde_json::from_str(&rest(&mut exchange).await).unwrap()
-}
-
-/// A request of 2026-07-28 of a client that supports tasks.
-fn request(id: u32, method: &str, mut params: Value) -> Value {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {
-            "extensions": {"io.modelcontextprotocol/tasks": {}},
-        },
-    });
-    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-}
-
-fn call(id: u32, tool: &str, arguments: Value) -> Value {
-    request(id, "tools/call", json!({"name": tool, "arguments": arguments}))
 }
 
 const ADA: Option<&str> = Some("Bearer ada");

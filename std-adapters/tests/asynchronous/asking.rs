@@ -1,6 +1,5 @@
 //! Handlers that request input from their client, in both eras.
 
-use std::cell::Cell;
 use std::future::pending;
 use std::rc::Rc;
 use std::time::Duration;
@@ -315,12 +314,9 @@ fn mrtr_10_request_state_is_returned_and_a_response_without_it_does_not_count() 
 fn mrtr_09_a_state_is_for_servers_with_the_same_keys() {
     let (one, other) = (KeyRing::new([1; 32]), KeyRing::new([2; 32]));
     let ask = |keys, params: Value| {
-        let answer = Rc::new(Cell::new(Value::Null));
-        let to = Rc::clone(&answer);
-        talk(&serving(remembering).key_ring(keys), WIDE, async move |mut client| {
-            to.set(client.ask(&modern(1, "tools/call", params)).await);
-        });
-        answer.take()
+        let app = serving(remembering).key_ring(keys);
+        let request = modern(1, "tools/call", params);
+        talk(&app, WIDE, async |mut client| client.ask(&request).await).0
     };
     let asked = ask(one.clone(), json!({"name": "ask"}));
     let answers = json!({"name": filled_in("Ada")});
@@ -350,13 +346,10 @@ fn an_input_request_that_times_out_fails_its_handler() {
 #[test]
 fn handlers_that_wait_for_input_are_dropped_with_their_connection() {
     let alive = Rc::new(());
-    let app = serving(|ctx: Context| {
-        let alive = alive.clone();
-        async move {
-            let _alive = alive;
-            ctx.tool(&ctx.request()?).request_input("name", form("Name?")).await?;
-            pending().await
-        }
+    let app = serving(async |ctx: Context| {
+        let _held = Rc::clone(&alive);
+        ctx.tool(&ctx.request()?).request_input("name", form("Name?")).await?;
+        pending().await
     });
     in_session(&app, WIDE, async |mut client| {
         client.ask(&legacy_call(1, "ask")).await;

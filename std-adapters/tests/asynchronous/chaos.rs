@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use futures_lite::future;
 use mcp_sansio::types::TextResult;
@@ -15,9 +14,9 @@ use crate::random::Random;
 use crate::serving;
 
 /// Performs the operations in the arguments of the call.
-async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> HandlerResult {
-    struct Alive(Rc<Cell<i32>>);
-    impl Drop for Alive {
+async fn obey(ctx: Context, alive: &Cell<i32>) -> HandlerResult {
+    struct Alive<'a>(&'a Cell<i32>);
+    impl Drop for Alive<'_> {
         fn drop(&mut self) {
             self.0.set(self.0.get() - 1);
         }
@@ -54,10 +53,9 @@ async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> HandlerResult {
 #[test]
 fn each_request_gets_one_response_or_was_cancelled() {
     for seed in 1..=SEEDS {
-        let alive = Rc::new(Cell::new(0));
-        let handler_alive = alive.clone();
-        let app = serving(move |ctx| obey(ctx, handler_alive.clone()))
-            .limits(Limits { max_pending: 1024, ..Limits::new() });
+        let alive = Cell::new(0);
+        let app =
+            serving(|ctx| obey(ctx, &alive)).limits(Limits { max_pending: 1024, ..Limits::new() });
         let mut chance = Random(seed);
         let sizes =
             ([9, 64, 1024, 4096, 100_000][chance.below(5)], [7, 100, 100_000][chance.below(3)]);

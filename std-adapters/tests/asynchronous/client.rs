@@ -174,6 +174,19 @@ pub(crate) fn call(id: u32, tool: &str, arguments: Value) -> Value {
     modern(id, "tools/call", json!({"name": tool, "arguments": arguments}))
 }
 
+/// A modern request of a client that supports tasks.
+pub(crate) fn task_request(id: u32, method: &str, params: Value) -> Value {
+    let mut request = modern(id, method, params);
+    let meta = &mut request["params"]["_meta"];
+    meta["io.modelcontextprotocol/clientCapabilities"]["extensions"] =
+        json!({"io.modelcontextprotocol/tasks": {}});
+    request
+}
+
+pub(crate) fn task_call(id: u32, tool: &str, arguments: Value) -> Value {
+    task_request(id, "tools/call", json!({"name": tool, "arguments": arguments}))
+}
+
 pub(crate) fn legacy(id: u32, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }

@@ -10,7 +10,7 @@ use mcp_sansio::typed::{ToolHandler, Tools};
 use mcp_sansio::types::{LoggingLevel, Prompt, Resource, TextResult, Tool};
 use mcp_sansio::{
     Catalog, Change, Json, LogMessage, NoOutput, OrToolError as _, Progress, RawJson, ToolContext,
-    ToolError, ToolOutput, ToolResult, entries,
+    ToolOutput, ToolResult, entries,
 };
 use mcp_sansio_adapters::asynchronous::{
     App, Connection, ConnectionEnd, Context, HandlerResult, Limits, boxed,
@@ -23,22 +23,6 @@ use crate::client::{
 use crate::pipe::pipe;
 use crate::virtual_time;
 use crate::{CATALOG, CONFIG, serving};
-
-/// Returns the argument.
-async fn echo(ctx: Context) -> HandlerResult {
-    let text = ctx
-        .request()?
-        .arguments()
-        .get("text")
-        .and_then(RawJson::as_string)
-        .ok_or(ToolError::invalid_arguments("text must be a string"))?;
-    for step in 1..=2 {
-        ctx.tool(&ctx.request()?).progress(&Progress::of(step).total(2)).await?;
-        // Yields once.
-        future::yield_now().await;
-    }
-    ctx.reply(&TextResult::new(&text.to_string()))
-}
 
 #[test]
 #[cfg(debug_assertions)]
@@ -109,14 +93,9 @@ fn tool_17_a_handler_that_does_not_read_the_enum_gets_no_invalid_arguments_eithe
 #[test]
 fn b9_the_error_for_an_invalid_result_names_the_missing_member() {
     async fn wrong(ctx: Context) -> HandlerResult {
-        match ctx
-            .request()?
-            .arguments()
-            .get("text")
-            .and_then(RawJson::as_string)
-            .map(|text| text.to_string())
-            .as_deref()
-        {
+        let request = ctx.request()?;
+        let text = request.arguments().get("text").and_then(RawJson::as_string);
+        match text.map(|text| text.to_string()).as_deref() {
             Some("text") => ctx.reply("hello"),
             Some("number") => ctx.reply(&1),
             Some("rows") => ctx.reply(&Json(json!({"rows": []}))),
@@ -138,12 +117,9 @@ fn b9_the_error_for_an_invalid_result_names_the_missing_member() {
 #[test]
 fn canc_04_canc_05_canc_17_cancellation_drops_the_future_and_sends_no_response() {
     let alive = Rc::new(());
-    let app = serving(|_: Context| {
-        let held = alive.clone();
-        async move {
-            let _held = held;
-            pending().await
-        }
+    let app = serving(async |_: Context| {
+        let _held = Rc::clone(&alive);
+        pending().await
     });
     in_session(&app, WIDE, async |mut client| {
         client.send(&call(1, "wait", json!({}))).await;
@@ -160,20 +136,17 @@ fn canc_04_canc_05_canc_17_cancellation_drops_the_future_and_sends_no_response()
 
 #[test]
 fn a_handler_is_dropped_at_its_end_and_polled_only_when_it_is_woken() {
-    let polls = Rc::new(Cell::new(0));
+    let polls = Cell::new(0);
     let (release, gate) = smol::channel::bounded::<()>(1);
-    let app = serving(|ctx: Context| {
-        let (polls, gate) = (polls.clone(), gate.clone());
-        async move {
-            let mut wait = std::pin::pin!(gate.recv());
-            std::future::poll_fn(|cx| {
-                polls.set(polls.get() + 1);
-                wait.as_mut().poll(cx)
-            })
-            .await
-            .or_internal()?;
-            ctx.reply(&TextResult::new("done"))
-        }
+    let app = serving(async |ctx: Context| {
+        let mut wait = std::pin::pin!(gate.recv());
+        std::future::poll_fn(|cx| {
+            polls.set(polls.get() + 1);
+            wait.as_mut().poll(cx)
+        })
+        .await
+        .or_internal()?;
+        ctx.reply(&TextResult::new("done"))
     });
     in_session(&app, WIDE, async |mut client| {
         client.send(&call(1, "wait", json!({}))).await;
@@ -280,16 +253,17 @@ fn changes_reach_the_subscribers_of_all_connections_and_once() {
 #[test]
 fn connections_are_send_when_their_handlers_are() {
     fn assert_send<T: Send + 'static>(_: &T) {}
-    let app = Arc::new(serving(echo));
+    let app = Arc::new(serving(|ctx: Context| async move {
+        let request = ctx.request()?;
+        ctx.tool(&request).progress(&Progress::of(1)).await?;
+        ctx.text("done")
+    }));
     assert_send(&Connection::new(app, pipe(1, 1).0));
     // Not `Send`.
-    let count = Rc::new(Cell::new(0));
-    let app = App::new(&CONFIG, |ctx: Context| {
-        let count = count.clone();
-        async move {
-            count.set(count.get() + 1);
-            ctx.reply(&Json(json!({"content": []})))
-        }
+    let count = Cell::new(0);
+    let app = App::new(&CONFIG, async |ctx: Context| {
+        count.set(count.get() + 1);
+        ctx.reply(&Json(json!({"content": []})))
     });
     talk(&app, WIDE, async move |mut client| client.ask(&call(1, "echo", json!({}))).await);
     assert_eq!(count.get(), 1);

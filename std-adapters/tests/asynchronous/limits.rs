@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use mcp_sansio::types::{InputRequest, LoggingLevel, TextResult};
-use mcp_sansio::{Json, LogMessage, OrToolError as _, Progress, RawJson, ServerConfig, ToolError};
+use mcp_sansio::{Json, LogMessage, OrToolError as _, Progress, RawJson, ServerConfig};
 use mcp_sansio_adapters::asynchronous::{
     App, Connection, ConnectionEnd, Context, HandlerResult, Limits,
 };
@@ -23,27 +23,20 @@ use crate::virtual_time;
 use crate::{CATALOG, CONFIG, TOOLS, serving};
 
 async fn echo(ctx: Context) -> HandlerResult {
-    let text = ctx
-        .request()?
-        .arguments()
-        .get("text")
-        .and_then(RawJson::as_string)
-        .ok_or(ToolError::invalid_arguments("text must be a string"))?;
-    ctx.reply(&TextResult::new(&text.to_string()))
+    let request = ctx.request()?;
+    let text = request.arguments().get("text").and_then(RawJson::as_string);
+    ctx.text(&text.ok_or("text must be a string")?.to_string())
 }
 
 #[test]
 fn a_request_that_times_out_gets_an_error_and_its_handler_is_dropped() {
     static HURRIED: ServerConfig<'_> = TOOLS.request_timeout(Duration::from_millis(5));
     let alive = Rc::new(());
-    let app = App::new(&HURRIED, |_: Context| {
-        let held = alive.clone();
-        async move {
-            let _held = held;
-            pending().await
-        }
-    })
-    .catalog(&CATALOG);
+    let app = App::new(&HURRIED, async |_: Context| {
+        let _held = Rc::clone(&alive);
+        pending().await
+    });
+    let app = app.catalog(&CATALOG);
     talk(&app, WIDE, async |mut client| {
         // There is no input meanwhile: only the timer wakes the connection.
         assert_eq!(short(&client.ask(&call(1, "wait", json!({}))).await), "1 error -32603");
@@ -89,17 +82,14 @@ fn a_handler_that_waits_for_room_tries_again_when_there_is_much() {
         }
     }
 
-    let written = Rc::new(Cell::new(0));
-    let app = App::new(&CONFIG, |ctx: Context| {
-        let written = written.clone();
-        async move {
-            for _ in 0..200 {
-                ctx.tool(&ctx.request()?)
-                    .log(&LogMessage::new(LoggingLevel::Error, &Json(Counted(&written))))
-                    .await?;
-            }
-            ctx.reply(&TextResult::new("done"))
+    let written = Cell::new(0);
+    let app = App::new(&CONFIG, async |ctx: Context| {
+        for _ in 0..200 {
+            let message = Json(Counted(&written));
+            let message = LogMessage::new(LoggingLevel::Error, &message);
+            ctx.tool(&ctx.request()?).log(&message).await?;
         }
+        ctx.reply(&TextResult::new("done"))
     });
     let app = app.catalog(&CATALOG).limits(Limits { max_pending: 1024, ..Limits::new() });
     in_session(&app, (1, 1), async |mut client| {
@@ -113,12 +103,9 @@ fn a_handler_that_waits_for_room_tries_again_when_there_is_much() {
 #[test]
 fn silence_ends_a_connection_unless_a_request_is_in_flight() {
     let (release, gate) = smol::channel::bounded::<()>(1);
-    let app = serving(|ctx: Context| {
-        let gate = gate.clone();
-        async move {
-            gate.recv().await.or_internal()?;
-            ctx.reply(&Json(json!({"content": []})))
-        }
+    let app = serving(async |ctx: Context| {
+        gate.recv().await.or_internal()?;
+        ctx.reply(&Json(json!({"content": []})))
     })
     .limits(Limits { idle_timeout: Some(Duration::from_millis(200)), ..Limits::new() });
     let (kept, end) = talk(&app, WIDE, async move |mut client| {
@@ -190,17 +177,14 @@ fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
     const LIMIT: Duration = Duration::from_millis(100);
     static HURRIED: ServerConfig<'_> = TOOLS.request_timeout(LIMIT);
     let (release, gate) = smol::channel::bounded::<()>(1);
-    let app = App::new(&HURRIED, |ctx: Context| {
-        let gate = gate.clone();
-        async move {
-            if ctx.name() == "wait" {
-                pending::<()>().await;
-            }
-            gate.recv().await.or_internal()?;
-            ctx.reply(&TextResult::new("in time"))
+    let app = App::new(&HURRIED, async |ctx: Context| {
+        if ctx.name() == "wait" {
+            pending::<()>().await;
         }
-    })
-    .catalog(&CATALOG);
+        gate.recv().await.or_internal()?;
+        ctx.reply(&TextResult::new("in time"))
+    });
+    let app = app.catalog(&CATALOG);
     let (server, client) = pipe(1 << 20, 1 << 20);
     // Time of the first deadline, and a time after the second.
     let from = Rc::new(Cell::new(None::<(Instant, Instant)>));

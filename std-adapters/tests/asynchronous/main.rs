@@ -4,6 +4,7 @@
 mod asking;
 mod catalog;
 mod chaos;
+#[allow(dead_code, reason = "other tests use the rest")]
 mod client;
 mod door;
 mod fair;

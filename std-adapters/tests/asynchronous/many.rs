@@ -1,6 +1,6 @@
 //! More requests at once than run, and than the table holds.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ use crate::client::{
 use crate::{CATALOG, CONFIG, TOOLS, serving};
 
 /// Yields a few times, and counts its instances.
-async fn slow(ctx: Context, running: Rc<Cell<usize>>, most: Rc<Cell<usize>>) -> HandlerResult {
+async fn slow(ctx: Context, running: &Cell<usize>, most: &Cell<usize>) -> HandlerResult {
     running.set(running.get() + 1);
     most.set(most.get().max(running.get()));
     for _ in 0..20 {
@@ -32,10 +32,12 @@ async fn slow(ctx: Context, running: Rc<Cell<usize>>, most: Rc<Cell<usize>>) -> 
 fn b1_two_hundred_calls_at_once_all_get_a_response() {
     // With the defaults, with fewer entries than calls, and with room for few bytes of parameters.
     for (in_flight, params) in [(u16::MAX, usize::MAX), (10, usize::MAX), (u16::MAX, 1)] {
-        let (running, most) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
-        let (handler_running, handler_most) = (running.clone(), most.clone());
-        let app = serving(move |ctx| slow(ctx, handler_running.clone(), handler_most.clone()))
-            .limits(Limits { max_in_flight: in_flight, max_params: params, ..Limits::new() });
+        let (running, most) = (Cell::new(0), Cell::new(0));
+        let app = serving(|ctx| slow(ctx, &running, &most)).limits(Limits {
+            max_in_flight: in_flight,
+            max_params: params,
+            ..Limits::new()
+        });
         for is_modern in [true, false] {
             in_session(&app, WIDE, async |mut client| {
                 let lines: String = (1..=200)
@@ -73,17 +75,13 @@ fn b1_two_hundred_calls_at_once_all_get_a_response() {
 
 #[test]
 fn b1_handlers_begin_in_the_order_of_their_requests_and_no_more_than_may_run() {
-    let begun = Rc::new(std::cell::RefCell::new(Vec::new()));
+    let begun = RefCell::new(Vec::new());
     let (release, gate) = smol::channel::unbounded::<()>();
-    let app = serving(|ctx: Context| {
-        let (begun, gate) = (begun.clone(), gate.clone());
-        async move {
-            begun.borrow_mut().push(
-                ctx.request().unwrap().arguments().get("n").and_then(RawJson::as_u64).unwrap(),
-            );
-            gate.recv().await.or_internal()?;
-            ctx.reply(&TextResult::new("done"))
-        }
+    let app = serving(async |ctx: Context| {
+        let number = ctx.request()?.arguments().get("n").and_then(RawJson::as_u64);
+        begun.borrow_mut().push(number.unwrap());
+        gate.recv().await.or_internal()?;
+        ctx.reply(&TextResult::new("done"))
     })
     .limits(Limits { max_running: 2, ..Limits::new() });
     in_session(&app, WIDE, async |mut client| {
@@ -186,13 +184,10 @@ fn b1_a_pong_never_waits_behind_a_request_that_has_no_place() {
 
 #[test]
 fn b1_a_full_table_ends_with_its_client() {
-    let alive = Rc::new(Cell::new(0));
-    let app = App::new(&CONFIG, |_: Context| {
-        let alive = alive.clone();
-        async move {
-            let _alive = alive;
-            pending().await
-        }
+    let alive = Rc::new(());
+    let app = App::new(&CONFIG, async |_: Context| {
+        let _held = Rc::clone(&alive);
+        pending().await
     })
     .limits(Limits { max_in_flight: 2, full_timeout: Duration::MAX, ..Limits::new() })
     .catalog(&CATALOG);

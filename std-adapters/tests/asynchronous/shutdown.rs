@@ -12,9 +12,11 @@ use mcp_sansio::types::TextResult;
 use mcp_sansio_adapters::asynchronous::{
     App, Connection, ConnectionEnd, Context, HandlerResult, JoinedIo, Limits, accept,
 };
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::TOOLS;
+use crate::client::call;
 use crate::door::Door;
 use crate::pipe::pipe;
 use crate::virtual_time::block_on;
@@ -38,12 +40,7 @@ async fn handle(ctx: Context) -> HandlerResult {
 }
 
 fn calls(tools: &[&str]) -> String {
-    let call = |(id, tool): (usize, &&str)| {
-        format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
-        ) + "\n"
-    };
-    tools.iter().enumerate().map(call).collect()
+    (0..).zip(tools).map(|(id, tool)| format!("{}\n", call(id, tool, json!({})))).collect()
 }
 
 /// Returns the output of a future, and when it had it.

@@ -63,19 +63,16 @@ fn as_many_as_possible() -> usize {
 #[test]
 fn a_thousand_connections_at_once_are_all_served() {
     let many = as_many_as_possible();
-    let here = Arc::new(AtomicUsize::new(0));
+    let here = AtomicUsize::new(0);
     let (open, gate) = smol::channel::bounded::<()>(1);
     let (all_here, full) = smol::channel::bounded::<()>(1);
-    let app = serving(|ctx: Context| {
-        let (here, gate, all_here) = (here.clone(), gate.clone(), all_here.clone());
-        async move {
-            // No response is sent before all requests have arrived.
-            if here.fetch_add(1, Ordering::Relaxed) + 1 == many {
-                all_here.send(()).await.or_internal()?;
-            }
-            let _ = gate.recv().await;
-            ctx.reply(&TextResult::new("done"))
+    let app = serving(async |ctx: Context| {
+        // No response is sent before all requests have arrived.
+        if here.fetch_add(1, Ordering::Relaxed) + 1 == many {
+            all_here.send(()).await.or_internal()?;
         }
+        let _ = gate.recv().await;
+        ctx.reply(&TextResult::new("done"))
     })
     .limits(Limits { address_share: 100, ..Limits::new() });
     let (listener, address) = listen();
@@ -98,9 +95,9 @@ fn a_thousand_connections_at_once_are_all_served() {
 #[test]
 fn r3_h1_connections_beyond_the_limit_are_closed_and_do_not_wait() {
     let most = AtomicUsize::new(0);
-    let app = serving(|ctx: Context| {
+    let app = serving(async |ctx: Context| {
         most.fetch_max(ctx.broadcaster().connections(), Ordering::Relaxed);
-        async move { ctx.reply(&Json(json!({"content": []}))) }
+        empty(ctx).await
     })
     .limits(Limits { max_connections: 2, ..Limits::new() });
     let (listener, address) = listen();

@@ -1,18 +1,16 @@
 //! Tasks of a fleet: servers with one store, of which any has a client's next request.
 
-use std::future::{pending, ready};
+use std::future::pending;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use futures_lite::future;
 use mcp_sansio::tasks::TasksConfig;
-use mcp_sansio::types::{TaskSupport, TextResult, Tool, ToolAnnotations, ToolExecution};
+use mcp_sansio::types::{TaskSupport, TextResult, Tool, ToolAnnotations};
 use mcp_sansio::{Catalog, Progress, RawJson, RpcError, entries};
 use mcp_sansio_adapters::KeyRing;
-use mcp_sansio_adapters::asynchronous::http::{
-    Credentials, HttpExchange, HttpOptions, HttpServer, Principal,
-};
+use mcp_sansio_adapters::asynchronous::http::{HttpExchange, HttpOptions, HttpServer};
 use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult, TaskOptions};
 use mcp_sansio_adapters::store::{MemoryStore, Store, StoreError, TaskStore};
 use serde_json::{Value, json};
@@ -22,28 +20,26 @@ use tokio::time::{Instant, advance, sleep, timeout};
 use super::bus::TestBus;
 use super::client::legacy;
 use super::exchange::read_until;
-use super::http::Client;
+use super::http::{Client, with_principals};
 use super::random::Random;
 use super::virtual_time::block_on;
-use super::{CONFIG, call, filled_in, form, name, request};
+use super::{CONFIG, call, filled_in, form, name, request, tool};
 
 const RING: KeyRing = KeyRing::new([5; 32]);
 
 static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
-    tool("ask", ToolAnnotations::new()),
-    tool("hold", ToolAnnotations::new()),
-    tool("count", ToolAnnotations::new()),
-    tool("copy", ToolAnnotations::new()),
-    tool("refuse", ToolAnnotations::new()),
-    tool("large", ToolAnnotations::new()),
-    tool("again", ToolAnnotations::new().idempotent_hint(true)),
-    tool("ask-again", ToolAnnotations::new().read_only_hint(true)),
+    task("ask"),
+    task("hold"),
+    task("count"),
+    task("copy"),
+    task("refuse"),
+    task("large"),
+    task("again").annotations(ToolAnnotations::new().idempotent_hint(true)),
+    task("ask-again").annotations(ToolAnnotations::new().read_only_hint(true)),
 ]);
 
-const fn tool(name: &'static str, annotations: ToolAnnotations<'static>) -> Tool<'static> {
-    Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
-        .annotations(annotations)
-        .execution(ToolExecution::new().task_support(TaskSupport::Optional))
+const fn task(name: &'static str) -> Tool<'static> {
+    tool(name, TaskSupport::Optional)
 }
 
 /// What the handlers of all servers have in common.
@@ -284,10 +280,7 @@ impl Fleet {
         ended["result"]["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
-    async fn until_begun_again(&self) {
-        self.until_begun(2).await;
-    }
-
+    /// Waits for so many runs of handlers.
     async fn until_begun(&self, number: usize) {
         for _ in 0..60 {
             if self.begun() >= number {
@@ -336,13 +329,7 @@ fn fleet_with(options: TaskOptions, has_principals: bool, clients: impl AsyncFnO
                 bus: Some(bus.clone()),
                 ..HttpOptions::new()
             };
-            if !has_principals {
-                return HttpServer::new(app, options).unwrap();
-            }
-            let options = options.authorize(|credentials: Credentials| {
-                let subject = credentials.token().unwrap_or_default();
-                ready(Ok(Principal::new("https://auth.example.com", subject)))
-            });
+            let options = if has_principals { with_principals(options) } else { options };
             HttpServer::new(app, options).unwrap()
         });
         let runs = [(); 3].map(|()| AtomicBool::new(true));
@@ -446,7 +433,7 @@ fn a_task_goes_on_from_what_it_has_saved() {
         sleep(Duration::from_secs(2)).await;
         assert_eq!(fleet.get(1, &id).await["result"]["statusMessage"], "2 of 3");
         fleet.kill(0);
-        fleet.until_begun_again().await;
+        fleet.until_begun(2).await;
         fleet.may_end(true);
         assert_eq!(fleet.completed(1, &id).await, "2 runs, from 2 on");
     });
@@ -460,7 +447,7 @@ fn a_task_that_is_begun_again_has_the_answers_that_it_had() {
         fleet.answer(0, &id, "1", "Anna").await;
         sleep(Duration::from_secs(2)).await;
         fleet.kill(0);
-        fleet.until_begun_again().await;
+        fleet.until_begun(2).await;
         let asked = fleet.until(2, &id, "input_required").await;
         let open: Vec<_> = asked["inputRequests"].as_object().unwrap().keys().collect();
         assert_eq!(open, ["2"]);
@@ -474,7 +461,7 @@ fn a_server_that_was_cut_off_does_not_end_what_another_has_taken_over() {
     fleet(async |fleet| {
         let id = fleet.create(0, "again").await;
         fleet.reach(0, false);
-        fleet.until_begun_again().await;
+        fleet.until_begun(2).await;
         fleet.reach(0, true);
         sleep(Duration::from_secs(6)).await;
         assert_eq!(fleet.world.ended.load(Ordering::SeqCst), 1, "the first run has ended");
@@ -493,7 +480,7 @@ fn who_follows_a_task_where_it_ran_is_told_how_it_goes_on_elsewhere() {
         let mut told = fleet.listen(0, json!([id])).await;
         let mut result = anna.post(&legacy(3, "tasks/result", json!({"taskId": id}))).await;
         fleet.reach(0, false);
-        fleet.until_begun_again().await;
+        fleet.until_begun(2).await;
         fleet.reach(0, true);
         sleep(Duration::from_secs(10)).await;
         fleet.may_end(true);
@@ -528,7 +515,7 @@ fn a_change_that_was_made_and_reported_as_failed_loses_nothing() {
         fleet.kill(0);
         // The one who takes it over does not learn of that.
         fleet.faults.lost.store(1, Ordering::SeqCst);
-        fleet.until_begun_again().await;
+        fleet.until_begun(2).await;
         assert_eq!(fleet.faults.lost.load(Ordering::SeqCst), 0);
         // Nor, at the end, of having stored the result.
         fleet.faults.lost.store(1, Ordering::SeqCst);
@@ -597,7 +584,7 @@ fn tasks_without_sessions_are_those_of_all_servers_also_if_tasks_are_bound_to_co
         let id = fleet.create(0, "again").await;
         assert_eq!(fleet.get(1, &id).await["result"]["status"], "working");
         fleet.kill(0);
-        fleet.until_begun_again().await;
+        fleet.until_begun(2).await;
         fleet.may_end(true);
         for server in 1..3 {
             fleet.until(server, &id, "completed").await;
@@ -656,7 +643,7 @@ fn a_server_that_is_shut_down_leaves_its_tasks_to_others() {
             let text = String::from_utf8(piece).unwrap();
             assert!(!text.contains("failed"), "{text}");
         }
-        fleet.until_begun_again().await;
+        fleet.until_begun(2).await;
         fleet.may_end(true);
         let text = read_until(&mut told, "completed").await;
         assert!(!text.contains("failed"), "{text}");
@@ -813,6 +800,10 @@ fn tasks_end_once_whatever_happens_to_servers_and_bus() {
             let mut random = Random(seed);
             let mut below = |n: usize| random.below(n);
             let (mut ids, mut cancelled) = (Vec::new(), Vec::new());
+            let answers = json!({"1": filled_in("Anna"), "2": filled_in("Smith")});
+            let update = |id: &Value| {
+                request(3, "tasks/update", json!({"taskId": id, "inputResponses": answers}))
+            };
             for tool in ["again", "count", "ask-again", "hold", "ask", "again"] {
                 ids.push(fleet.create(below(3), tool).await);
             }
@@ -828,10 +819,7 @@ fn tasks_end_once_whatever_happens_to_servers_and_bus() {
                         fleet.client(server, "anna").ask(&cancel).await;
                     }
                     _ => {
-                        let responses = json!({"1": filled_in("Anna"), "2": filled_in("Smith")});
-                        let params = json!({"taskId": id, "inputResponses": responses});
-                        let update = request(3, "tasks/update", params);
-                        fleet.client(other, "anna").ask(&update).await;
+                        fleet.client(other, "anna").ask(&update(id)).await;
                     }
                 }
             }
@@ -841,9 +829,7 @@ fn tasks_end_once_whatever_happens_to_servers_and_bus() {
             for _ in 0..20 {
                 sleep(Duration::from_secs(3)).await;
                 for id in &ids {
-                    let responses = json!({"1": filled_in("Anna"), "2": filled_in("Smith")});
-                    let params = json!({"taskId": id, "inputResponses": responses});
-                    fleet.client(below(3), "anna").ask(&request(3, "tasks/update", params)).await;
+                    fleet.client(below(3), "anna").ask(&update(id)).await;
                 }
             }
             for id in &ids {

@@ -87,11 +87,15 @@ pub(super) fn serve<F: Future<Output = HandlerResult>>(
     app: &App<impl Fn(Context) -> F>,
     clients: impl AsyncFnOnce(&dyn Fn(&'static str) -> Client),
 ) {
-    let options = HttpOptions::new().authorize(|credentials: Credentials| {
+    serve_with(app, with_principals(HttpOptions::new()), clients);
+}
+
+/// The principal of a token has its name.
+pub(super) fn with_principals(options: HttpOptions) -> HttpOptions {
+    options.authorize(|credentials: Credentials| {
         let subject = credentials.token().unwrap_or_default();
         ready(Ok(Principal::new("https://auth.example.com", subject)))
-    });
-    serve_with(app, options, clients);
+    })
 }
 
 fn serve_with<F: Future<Output = HandlerResult>>(
@@ -257,16 +261,13 @@ fn tsk_49_tsk_58_a_lost_request_for_a_result_leaves_the_task_as_it_is() {
 #[test]
 fn a_task_that_waits_for_room_goes_on_when_nobody_waits_for_its_result_any_more() {
     let (tell, told) = smol::channel::unbounded();
-    let app = App::new(&CONFIG, |ctx: Context| {
-        let tell = tell.clone();
-        async move {
-            sleep(Duration::from_millis(10)).await;
-            for step in 1..=1000 {
-                ctx.tool(&ctx.request()?).progress(&Progress::of(step)).await?;
-            }
-            tell.send(()).await.or_internal()?;
-            ctx.text("done")
+    let app = App::new(&CONFIG, async |ctx: Context| {
+        sleep(Duration::from_millis(10)).await;
+        for step in 1..=1000 {
+            ctx.tool(&ctx.request()?).progress(&Progress::of(step)).await?;
         }
+        tell.send(()).await.or_internal()?;
+        ctx.text("done")
     });
     let app = app.catalog(&CATALOG).limits(Limits { max_pending: 1024, ..Limits::new() });
     serve(&app, async |client| {

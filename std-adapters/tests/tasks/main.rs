@@ -29,7 +29,6 @@ mod times;
 mod virtual_time;
 
 use std::future::Future;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_sansio::types::{
@@ -40,9 +39,8 @@ use mcp_sansio::{
     entries,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
-use serde_json::{Value, json};
 
-use client::{filled_in, form, name};
+use client::{filled_in, form, name, task_call as call, task_request as request};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
@@ -76,17 +74,6 @@ fn serving<F: Future<Output = HandlerResult>, H: Fn(Context) -> F>(handler: H) -
     App::new(&CONFIG, handler).catalog(&CATALOG)
 }
 
-/// Number of `hold` that run.
-static HELD: AtomicUsize = AtomicUsize::new(0);
-
-struct Held;
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        HELD.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
 /// The tools. Nothing in them says that they are tasks.
 async fn handle(ctx: Context) -> HandlerResult {
     let request = ctx.request()?;
@@ -94,11 +81,7 @@ async fn handle(ctx: Context) -> HandlerResult {
     let millis = request.arguments().get("ms").and_then(RawJson::as_u64).unwrap_or(0);
     match ctx.name() {
         "wait" | "must" => tokio::time::sleep(Duration::from_millis(millis)).await,
-        "hold" => {
-            HELD.fetch_add(1, Ordering::SeqCst);
-            let _held = Held;
-            std::future::pending::<()>().await;
-        }
+        "hold" => std::future::pending().await,
         "steps" => {
             for done in 1..=3 {
                 tool.progress(&Progress::of(done).total(3)).await?;
@@ -130,21 +113,4 @@ async fn handle(ctx: Context) -> HandlerResult {
         _ => {}
     }
     ctx.reply(&TextResult::new("done"))
-}
-
-/// A request of 2026-07-28 of a client that supports tasks.
-fn request(id: u32, method: &str, mut params: Value) -> Value {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {
-            "elicitation": {},
-            "extensions": {"io.modelcontextprotocol/tasks": {}},
-        },
-        "progressToken": id,
-    });
-    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-}
-
-fn call(id: u32, tool: &str, arguments: Value) -> Value {
-    request(id, "tools/call", json!({"name": tool, "arguments": arguments}))
 }

@@ -1,7 +1,7 @@
 //! The extension of 2026-07-28, on a stream.
 
 use std::future::{Ready, pending};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_lite::AsyncReadExt as _;
@@ -16,7 +16,7 @@ use super::client::{Client, WIDE, in_session, legacy, modern, talk};
 use super::pipe::Pipe;
 use super::recorder::Recorder;
 use super::session::response;
-use super::{CATALOG, CONFIG, HELD, call, filled_in, handle, request, serving};
+use super::{CATALOG, CONFIG, call, filled_in, handle, request, serving};
 
 pub(super) async fn state(client: &mut Client<Pipe>, id: &Value) -> Value {
     client.ask(&request(99, "tasks/get", json!({"taskId": id}))).await["result"].clone()
@@ -103,10 +103,14 @@ fn tex_43_tasks_end_as_their_handlers_do() {
 
 #[test]
 fn a_cancelled_task_drops_its_handler() {
-    let app = serving(handle);
+    let alive = Arc::new(());
+    let app = serving(async |_: Context| {
+        let _held = Arc::clone(&alive);
+        pending().await
+    });
     talk(&app, WIDE, async |mut client| {
         let id = create(&mut client, "hold", json!({})).await;
-        while HELD.load(Ordering::SeqCst) == 0 {
+        while Arc::strong_count(&alive) == 1 {
             sleep(Duration::from_millis(1)).await;
         }
         // The request has been answered, so that its cancellation does nothing.
@@ -115,7 +119,7 @@ fn a_cancelled_task_drops_its_handler() {
         assert_eq!(now["status"], "working");
         let answer = client.ask(&request(3, "tasks/cancel", json!({"taskId": id}))).await;
         assert_eq!(answer["result"]["resultType"], "complete");
-        while HELD.load(Ordering::SeqCst) > 0 {
+        while Arc::strong_count(&alive) > 1 {
             sleep(Duration::from_millis(1)).await;
         }
         let ended = polled(&mut client, &id).await;
