@@ -22,9 +22,9 @@ use crate::{CLIENT, LEGACY, MODERN};
 
 const WHO: RequestedSchema<'_> =
     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
-const ELICIT: ElicitParams<'_> = ElicitParams::form("Who is there?", WHO);
+pub(crate) const ELICIT: ElicitParams<'_> = ElicitParams::form("Who is there?", WHO);
 
-async fn answer(question: OwnedInputRequest) -> InputResponse {
+pub(crate) async fn answer(question: OwnedInputRequest) -> InputResponse {
     // A user takes some time.
     future::yield_now().await;
     match question.as_input_request() {
@@ -96,6 +96,12 @@ impl Greeter {
     }
 }
 
+/// The script of a [`Greeter`].
+fn greets(config: &ServerConfig<'_>) -> impl FnMut(&ServerEvent<'_>, &mut Session) {
+    let mut greeter = Greeter::new(config);
+    move |event, session| greeter.event(event, session)
+}
+
 fn greeting(who: RawJson<'_>, roots: Option<RawJson<'_>>) -> String {
     let content = who.to::<ElicitResult<'_>>().unwrap().content.unwrap();
     let name = content.get("name").and_then(RawJson::as_string).unwrap();
@@ -140,19 +146,17 @@ fn a_slow_input_response_delays_nothing_else() {
                 answer(question).await
             }
         };
-        let mut greeter = Greeter::new(config);
-        let script = |event: &ServerEvent<'_>, session: &mut Session| greeter.event(event, session);
-        let ((greeting, ()), _) =
-            play(Connector::new(&CLIENT).on_input_request(slow), config, script, async |client| {
-                let others = async {
-                    for _ in 0..10 {
-                        assert_eq!(text(&call(&client, "echo").await.unwrap()), "echo");
-                    }
-                    // Only now the user responds.
-                    drop(open);
-                };
-                future::zip(call(&client, "greet"), others).await
-            });
+        let connector = Connector::new(&CLIENT).on_input_request(slow);
+        let ((greeting, ()), _) = play(connector, config, greets(config), async |client| {
+            let others = async {
+                for _ in 0..10 {
+                    assert_eq!(text(&call(&client, "echo").await.unwrap()), "echo");
+                }
+                // Only now the user responds.
+                drop(open);
+            };
+            future::zip(call(&client, "greet"), others).await
+        });
         assert!(text(&greeting.unwrap()).starts_with("Hello, Ada"));
     }
 }
@@ -186,14 +190,14 @@ async fn until(condition: impl Fn() -> bool) {
 fn dropping_a_call_drops_its_input_requests() {
     for config in [&MODERN, &LEGACY] {
         let (alive, connector) = never();
-        let mut greeter = Greeter::new(config);
+        let mut greets = greets(config);
         let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
             ServerEvent::CallFinished { outcome, .. }
                 if !matches!(outcome, CallOutcome::Cancelled) =>
             {
                 panic!("{outcome:?}")
             }
-            event => greeter.event(event, session),
+            event => greets(event, session),
         };
         let ((), _) = play(connector, config, script, async |client| {
             let asked = until(|| is_asked(&alive));
@@ -208,9 +212,7 @@ fn dropping_a_call_drops_its_input_requests() {
 fn questions_end_with_the_connection() {
     for config in [&MODERN, &LEGACY] {
         let (alive, connector) = never();
-        let mut greeter = Greeter::new(config);
-        let script = |event: &ServerEvent<'_>, session: &mut Session| greeter.event(event, session);
-        play(connector, config, script, async |client| {
+        play(connector, config, greets(config), async |client| {
             let asked = until(|| is_asked(&alive));
             future::or(async { drop(call(&client, "greet").await) }, asked).await;
             client.close();
@@ -236,10 +238,8 @@ fn caller(tool: &'static str) -> (Arc<OnceLock<Client>>, Connector) {
 #[test]
 fn an_answer_may_need_a_call_of_the_same_client() {
     for (config, expected) in [(&MODERN, "Hello, Ada at file:///home"), (&LEGACY, "Hello, Ada")] {
-        let mut greeter = Greeter::new(config);
         let (cell, connector) = caller("echo");
-        let script = |event: &ServerEvent<'_>, session: &mut Session| greeter.event(event, session);
-        let (result, _) = play(connector, config, script, async |client| {
+        let (result, _) = play(connector, config, greets(config), async |client| {
             cell.set(client.clone()).unwrap();
             let result = call(&client, "greet").await;
             client.close();
@@ -254,7 +254,7 @@ fn a_connection_ends_while_an_answer_waits_for_a_call_of_the_same_client() {
     for (config, is_dropped) in
         [(&MODERN, false), (&LEGACY, false), (&MODERN, true), (&LEGACY, true)]
     {
-        let mut greeter = Greeter::new(config);
+        let mut greets = greets(config);
         let called = AtomicUsize::new(0);
         let (cell, connector) = caller("never");
         let (ours, theirs) = pipe(1 << 20, 1 << 20);
@@ -264,7 +264,7 @@ fn a_connection_ends_while_an_answer_waits_for_a_call_of_the_same_client() {
             ServerEvent::Request(request) if tool(request) == "never" => {
                 called.fetch_add(1, Ordering::Relaxed);
             }
-            event => greeter.event(event, session),
+            event => greets(event, session),
         };
         let is_called = || until(|| called.load(Ordering::Relaxed) > 0);
         let server = serve(theirs, config, script);

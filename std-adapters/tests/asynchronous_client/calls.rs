@@ -6,8 +6,8 @@ use futures_lite::future;
 use mcp_sansio::{RawJson, ServerEvent};
 use mcp_sansio_adapters::asynchronous::client::{ClientLimits, Connector};
 
-use crate::script::{Session, call, play, play_on, serve, text, tool};
-use crate::{CLIENT, LEGACY, MODERN, pipe};
+use crate::script::{Session, call, play, text, tool};
+use crate::{CLIENT, LEGACY, MODERN};
 
 #[test]
 fn a_call_whose_future_is_dropped_is_cancelled_and_its_slot_is_free() {
@@ -22,22 +22,17 @@ fn a_call_whose_future_is_dropped_is_cancelled_and_its_slot_is_free() {
             _ => {}
         };
         // The table has one entry, so the second call waits for the first.
-        let server = |pipe| serve(pipe, config, script);
-        let (result, _) = play_on(
-            Connector::new(&CLIENT)
-                .limits(ClientLimits { max_in_flight: 1, ..ClientLimits::new() }),
-            pipe::pipe(1 << 16, 1 << 16),
-            server,
-            async |client| {
-                let gone = async {
-                    while seen.borrow().is_empty() {
-                        future::yield_now().await;
-                    }
-                };
-                future::or(async { drop(call(&client, "wait").await) }, gone).await;
-                call(&client, "next").await
-            },
-        );
+        let limits = ClientLimits { max_in_flight: 1, ..ClientLimits::new() };
+        let connector = Connector::new(&CLIENT).limits(limits);
+        let (result, _) = play(connector, config, script, async |client| {
+            let gone = async {
+                while seen.borrow().is_empty() {
+                    future::yield_now().await;
+                }
+            };
+            future::or(async { drop(call(&client, "wait").await) }, gone).await;
+            call(&client, "next").await
+        });
         assert_eq!(text(&result.unwrap()), "done");
         assert_eq!(*seen.borrow(), ["wait", "cancelled"]);
     }

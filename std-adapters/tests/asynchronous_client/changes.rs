@@ -11,7 +11,7 @@ use mcp_sansio::{
 use mcp_sansio_adapters::asynchronous::client::{CallError, Change, ConnectionEnd, Connector};
 
 use crate::pipe::pipe;
-use crate::script::{Session, call, play, run, serve, tool};
+use crate::script::{Session, call, echo, play, run, serve, tool};
 use crate::{CLIENT, LEGACY, MODERN};
 
 const URIS: [Text<'_>; 1] = [Text::new("test://r")];
@@ -157,11 +157,6 @@ fn sub_11_a_subscription_goes_on_after_a_reconnect_in_both_eras() {
 #[test]
 fn a_connection_that_another_one_replaces_is_closed_and_its_calls_end() {
     let nothing = |_: &ServerEvent<'_>, _: &mut Session| {};
-    let answers = |event: &ServerEvent<'_>, session: &mut Session| {
-        if let ServerEvent::Request(request) = event {
-            session.text(request.handle, "done");
-        }
-    };
     let [first, second] = [(); 2].map(|()| pipe(1 << 20, 1 << 20));
     let (client, connection) = Connector::new(&CLIENT).connect(first.0);
     let replaced = async { connection.await.unwrap() };
@@ -170,7 +165,7 @@ fn a_connection_that_another_one_replaces_is_closed_and_its_calls_end() {
         client.connected().await.unwrap();
         let connection = client.reconnect(second.0);
         let last = connection.drive(async { call(&client, "fast").await });
-        future::zip(last, serve(second.1, &MODERN, answers)).await.0
+        future::zip(last, serve(second.1, &MODERN, echo)).await.0
     };
     let servers_and_replaced = future::zip(serve(first.1, &MODERN, nothing), replaced);
     let (((), end), (slow, fast)) =

@@ -1,7 +1,6 @@
 //! Ends of connections, and of the calls on them.
 
 use std::cell::Cell;
-use std::future::pending;
 use std::io;
 use std::task::Poll;
 use std::time::Duration;
@@ -15,27 +14,24 @@ use tokio::time::sleep;
 
 use crate::hooked::{Hooked, Operation};
 use crate::pipe::{Pipe, pipe};
-use crate::script::{Session, call, first_response, play, play_on, run, serve, text, tool};
+use crate::script::{Session, call, echo, first_response, play, play_on, run, serve, text, tool};
 use crate::{CLIENT, LEGACY, MODERN};
 
 const SHORT: Duration = Duration::from_millis(20);
 static PINGING: ClientConfig<'_> = CLIENT.ping_interval(SHORT).ping_timeout(SHORT);
 
-fn echo(event: &ServerEvent<'_>, session: &mut Session) {
-    if let ServerEvent::Request(request) = event {
-        session.text(request.handle, &tool(request));
-    }
-}
-
-/// Responds until `count` requests are open, then closes.
+/// Responds to all but `wait` until so many requests have come, then closes.
 async fn serve_until(pipe: Pipe, count: usize) {
-    let waiting = Cell::new(0);
-    let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
-        ServerEvent::Request(request) if tool(request) == "wait" => waiting.set(waiting.get() + 1),
-        event => echo(event, session),
+    let requests = Cell::new(0);
+    let script = |event: &ServerEvent<'_>, session: &mut Session| {
+        let ServerEvent::Request(request) = event else { return };
+        requests.set(requests.get() + 1);
+        if tool(request) != "wait" {
+            echo(event, session);
+        }
     };
     let gone = async {
-        while waiting.get() < count {
+        while requests.get() < count {
             future::yield_now().await;
         }
     };
@@ -62,19 +58,7 @@ fn when_the_server_closes_every_call_that_waits_ends() {
 
 #[test]
 fn what_the_server_sent_before_it_closed_is_read() {
-    let server = async |pipe: Pipe| {
-        let answered = Cell::new(false);
-        let script = |event: &ServerEvent<'_>, session: &mut Session| {
-            echo(event, session);
-            answered.set(matches!(event, ServerEvent::Request(_)));
-        };
-        let gone = async {
-            while !answered.get() {
-                future::yield_now().await;
-            }
-        };
-        future::or(serve(pipe, &MODERN, script), gone).await;
-    };
+    let server = |pipe| serve_until(pipe, 1);
     let (result, end) =
         play_on(Connector::new(&CLIENT), pipe(1 << 16, 1 << 16), server, async |client| {
             call(&client, "last words").await
@@ -133,20 +117,13 @@ fn close_waits_for_output_behind_what_was_flushed() {
 
 #[test]
 fn a_server_that_does_not_close_is_not_waited_for_long() {
-    let stays = async |pipe: Pipe| {
-        let _held = pipe;
-        pending::<()>().await;
-    };
-    let (ours, theirs) = pipe(1 << 16, 1 << 16);
+    let (ours, _theirs) = pipe(1 << 16, 1 << 16);
     let connector = Connector::new(&CLIENT)
         .era(Era::Modern)
         .limits(ClientLimits { close_timeout: SHORT, ..ClientLimits::new() });
     let (client, connection) = connector.connect(ours);
     drop(client);
-    let end = run(future::or(connection, async {
-        stays(theirs).await;
-        unreachable!()
-    }));
+    let end = run(connection);
     assert!(matches!(end, Ok(ConnectionEnd::Closed)), "{end:?}");
 }
 

@@ -1,20 +1,14 @@
 //! Connecting, and its failures.
 
-use mcp_sansio::{Revision, ServerEvent, ServerFeatures};
+use mcp_sansio::{Revision, ServerFeatures};
 use mcp_sansio_adapters::asynchronous::client::{
     CallError, ConnectError, ConnectionEnd, Connector,
 };
 
 use crate::pipe::pipe;
-use crate::script::{Session, call, play, play_on, speak};
+use crate::script::{call, echo, play, play_on, speak};
 use crate::task_script::error;
 use crate::{CLIENT, LEGACY, MODERN};
-
-fn echo(event: &ServerEvent<'_>, session: &mut Session) {
-    if let ServerEvent::Request(request) = event {
-        session.text(request.handle, "echo");
-    }
-}
 
 #[test]
 fn the_servers_era_is_found_out_and_can_be_kept() {

@@ -61,6 +61,13 @@ pub(crate) fn tool(request: &Request<'_>) -> String {
     request.name().map_or_else(String::new, |name| name.to_string())
 }
 
+/// Responds with the name of the tool.
+pub(crate) fn echo(event: &ServerEvent<'_>, session: &mut Session) {
+    if let ServerEvent::Request(request) = event {
+        session.text(request.handle, &tool(request));
+    }
+}
+
 /// Reads, responds and writes in turn, until the client closes.
 pub(crate) async fn serve(
     mut pipe: Pipe,

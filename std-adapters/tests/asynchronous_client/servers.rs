@@ -6,26 +6,20 @@ use std::sync::Arc;
 use async_io::Async;
 use futures_lite::io::{BufWriter, split};
 use futures_lite::{AsyncRead, AsyncWrite, future};
-use mcp_sansio::types::{
-    CallToolParams, ElicitParams, ElicitResult, Field, InputRequest, RequestedSchema, StringSchema,
-    TextResult, Tool,
-};
+use mcp_sansio::types::{CallToolParams, ElicitResult, InputRequest, TextResult, Tool};
 use mcp_sansio::{
     CallOptions, Catalog, Progress, RawJson, Revision, Revisions, ServerConfig, entries,
 };
-use mcp_sansio_adapters::asynchronous::client::{
-    Client, ConnectionEnd, Connector, InputRefusal, InputResponse, OwnedInputRequest,
-};
+use mcp_sansio_adapters::asynchronous::client::{Client, ConnectionEnd, Connector};
 use mcp_sansio_adapters::asynchronous::{self as server, App, Context, HandlerResult, JoinedIo};
 
+use crate::asking::{ELICIT, answer};
 use crate::pipe::{Pipe, pipe};
 use crate::script::{run, run_in_real_time, text};
 use crate::{CLIENT, LEGACY, MODERN, SERVER};
 
 static BOTH: ServerConfig<'_> = SERVER.revisions(Revisions::ALL);
 static CATALOG: Catalog<'_> = Catalog::new().tools(entries![tool("greet")]);
-const WHO: RequestedSchema<'_> =
-    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 
 const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
@@ -34,9 +28,7 @@ const fn tool(name: &'static str) -> Tool<'static> {
 async fn greet(ctx: Context) -> HandlerResult {
     let request = ctx.request()?;
     let tool = ctx.tool(&request);
-    let answer = tool
-        .request_input("who", InputRequest::Elicit(ElicitParams::form("Who is there?", WHO)))
-        .await?;
+    let answer = tool.request_input("who", InputRequest::Elicit(ELICIT)).await?;
     let Some(form) = answer.to::<ElicitResult<'_>>()?.content else {
         return ctx.reply(&TextResult::new("As you like"));
     };
@@ -46,15 +38,6 @@ async fn greet(ctx: Context) -> HandlerResult {
         tool.progress(&Progress::of(step).total(3)).await?;
     }
     ctx.reply(&TextResult::new(&format!("Hello, {name}")))
-}
-
-async fn answer(question: OwnedInputRequest) -> InputResponse {
-    match question.as_input_request() {
-        InputRequest::Elicit(_) => {
-            question.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
-        }
-        _ => Err(InputRefusal::unsupported()),
-    }
 }
 
 /// Lists, and calls with progress and an input request.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::pipe::pipe;
-use crate::script::{run, speak, text};
+use crate::script::{play_on, speak, text};
 use crate::task_script::{D, E, content, methods, numbers, ok, open, slow};
 
 const FEATURES: ClientFeatures = ClientFeatures::ELICITATION_FORM.with(ClientFeatures::TASKS);
@@ -46,20 +46,18 @@ fn play_with<R>(
     mut script: impl FnMut(&Value) -> Vec<Value>,
     work: impl AsyncFnOnce(Client) -> R,
 ) -> (R, Vec<(String, Value)>) {
-    let (ours, theirs) = pipe(1 << 20, 1 << 20);
     // The messages of the client, by method and parameters; `-` for responses.
     let seen = RefCell::new(Vec::new());
-    let (client, connection) = connector.connect(ours);
     // Requests that open a connection are responded to here.
-    let server = speak(theirs, |message| {
+    let answer = |message: &Value| {
         open(revision, message).unwrap_or_else(|| {
             let name = message["method"].as_str().unwrap_or("-").to_owned();
             seen.borrow_mut().push((name, message["params"].clone()));
             script(message)
         })
-    });
-    let all = future::zip(future::zip(work(client), connection), server);
-    let ((result, _), ()) = run(all);
+    };
+    let server = |pipe| speak(pipe, answer);
+    let (result, _) = play_on(connector, pipe(1 << 20, 1 << 20), server, work);
     (result, seen.into_inner())
 }
 
