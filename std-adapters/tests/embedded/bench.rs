@@ -30,13 +30,6 @@ pub(crate) struct Bench {
     uart: Uart,
 }
 
-/// End of a series of steps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Rest {
-    Idle,
-    Closed,
-}
-
 /// Events of the handler, and its jobs.
 #[derive(Default)]
 pub(crate) struct Notes {
@@ -92,38 +85,28 @@ impl Bench {
 
     /// Handles all input, then advances the clock.
     pub(crate) fn waits(&mut self, ms: u64) -> &mut Self {
-        let _ = self.turns().expect("the input has not ended");
+        self.turns().expect("the input has not ended");
         NOW.set(NOW.get() + ms);
         self
     }
 
     /// Makes steps until no work is left.
-    pub(crate) fn turns(&mut self) -> Result<Rest, Error<ErrorKind>> {
+    pub(crate) fn turns(&mut self) -> Result<(), Error<ErrorKind>> {
         for _ in 0..1_000_000 {
-            let end = match self.port.next(now())? {
-                Step::Event(event, turn) => {
-                    self.notes.on_event(event, turn)?;
-                    None
-                }
-                Step::Again => None,
-                Step::ReadError(error) => {
-                    self.notes.on_read_error(error)?;
-                    None
-                }
-                Step::Idle(due) => {
-                    self.due = due;
-                    Some(Rest::Idle)
-                }
-                Step::Closed => return Ok(Rest::Closed),
-            };
+            let mut is_idle = false;
+            match self.port.next(now())? {
+                Step::Event(event, turn) => self.notes.on_event(event, turn)?,
+                Step::Again => {}
+                Step::ReadError(error) => self.notes.on_read_error(error)?,
+                Step::Idle(due) => (self.due, is_idle) = (due, true),
+                Step::Closed => panic!("the input has ended"),
+            }
             let has_worked = match self.port.turn(now()) {
                 Some(turn) => self.notes.work(turn)?,
                 None => false,
             };
-            if let Some(end) = end
-                && !has_worked
-            {
-                return Ok(end);
+            if is_idle && !has_worked {
+                return Ok(());
             }
         }
         panic!("the loop never becomes idle");
@@ -131,13 +114,13 @@ impl Bench {
 
     /// Returns when the next step must be made, although no bytes come.
     pub(crate) fn due(&mut self) -> Option<u64> {
-        assert_eq!(self.turns(), Ok(Rest::Idle));
+        assert_eq!(self.turns(), Ok(()));
         self.due.map(Instant::as_millis)
     }
 
     /// Handles all input, and returns the output since the last call.
     pub(crate) fn said(&mut self) -> String {
-        let _ = self.turns().expect("the input has not ended");
+        self.turns().expect("the input has not ended");
         String::from_utf8(std::mem::take(&mut self.uart.line().output)).expect("UTF-8")
     }
 

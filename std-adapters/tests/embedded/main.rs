@@ -8,7 +8,7 @@ mod received;
 mod tools;
 mod uart;
 
-use bench::{Bench, NOT_UTF8, PARSE_ERROR, RX, Rest, echo, line};
+use bench::{Bench, NOT_UTF8, PARSE_ERROR, RX, echo, line};
 use embedded_io::ErrorKind;
 use mcp_sansio_adapters::embedded::Error;
 
@@ -66,7 +66,7 @@ fn a_line_that_lost_its_beginning_is_refused() {
 fn an_id_that_lost_a_digit_does_not_refuse_another_request() {
     let mut bench = Bench::new(1000).opened();
     let long = "x".repeat(3 * RX);
-    let _ = bench
+    bench
         .hears(format!(r#"{{"jsonrpc":"2.0","method":"ping","params":{{"x":"{long}"}},"id":4"#))
         .turns()
         .unwrap();
@@ -155,7 +155,7 @@ fn a_slow_tool_is_cancelled_or_expires() {
         .hears(PING);
     assert_eq!(bench.said(), PONG);
     assert_eq!(bench.events(), "cancelled");
-    let _ = bench.hears(&call).turns().unwrap();
+    bench.hears(&call).turns().unwrap();
     assert_eq!(bench.due(), Some(60_000));
     assert_eq!(
         bench.waits(60_000).said(),
@@ -218,10 +218,4 @@ fn after_a_connection_s_end_the_next_begins_as_the_first() {
     let mut bench = Bench::new(1000).opened();
     assert_eq!(bench.goes_deaf().hears(echo(1).0).turns(), Err(Error::WriteZero));
     assert_eq!(bench.reconnects().hears(&hello).said().matches('\n').count(), 1);
-}
-
-#[test]
-fn without_anything_to_do_it_is_idle() {
-    assert_eq!(Bench::new(1).turns(), Ok(Rest::Idle));
-    assert_eq!(Bench::new(1).due(), None);
 }

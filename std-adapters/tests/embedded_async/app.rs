@@ -3,11 +3,7 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::ops::Deref;
-use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::{self, Poll, Wake, Waker};
 use std::time::Duration;
 
 use embedded_io_async::ErrorKind;
@@ -19,6 +15,7 @@ use mcp_sansio::{
 use mcp_sansio_adapters::embedded_async::{Clock as _, Connection, Handler};
 use serde::{Serialize, Serializer, ser};
 use serde_json::{Value, json};
+use smol::LocalExecutor;
 
 use crate::port::Player;
 use crate::stage::Stage;
@@ -115,10 +112,11 @@ impl Handler for App {
                 Said::Text("done".into())
             }
             "group" => {
-                // As in a set of futures: each is polled when it was woken itself, and not
-                // when the set was.
+                // In a set each future is polled when it was woken itself, and not when the set
+                // was.
                 let progress = Progress::of(1u32);
-                let _ = Alone::new(pin!(ctx.progress(&progress))).await;
+                let set = LocalExecutor::new();
+                let _ = set.run(set.spawn(ctx.progress(&progress))).await;
                 Said::Text("done".into())
             }
             "log" => {
@@ -166,46 +164,6 @@ impl Outcome<Server<'_>> for Said<'_> {
             Self::Again(text) => server.respond(request, &TextResult::from(Text::from(*text)), tx),
             Self::Nothing => server.respond(request, &Json(&Unwritable), tx),
         }
-    }
-}
-
-/// Future that is polled only after its own waker was called.
-struct Alone<'f, F> {
-    future: Pin<&'f mut F>,
-    woken: Arc<Woken>,
-}
-
-struct Woken {
-    flag: AtomicBool,
-    parent: Mutex<Option<Waker>>,
-}
-
-impl<'f, F> Alone<'f, F> {
-    fn new(future: Pin<&'f mut F>) -> Self {
-        Self {
-            future,
-            woken: Arc::new(Woken { flag: AtomicBool::new(true), parent: Mutex::new(None) }),
-        }
-    }
-}
-
-impl<F: Future> Future for Alone<'_, F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<F::Output> {
-        *self.woken.parent.lock().unwrap() = Some(cx.waker().clone());
-        if !self.woken.flag.swap(false, Ordering::Relaxed) {
-            return Poll::Pending;
-        }
-        let waker = Waker::from(self.woken.clone());
-        self.future.as_mut().poll(&mut task::Context::from_waker(&waker))
-    }
-}
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.flag.store(true, Ordering::Relaxed);
-        self.parent.lock().unwrap().take().into_iter().for_each(Waker::wake);
     }
 }
 

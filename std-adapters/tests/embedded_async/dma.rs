@@ -90,18 +90,14 @@ async fn wait_until(is_over: impl Fn() -> bool) {
     poll_fn(|_| if is_over() { Poll::Ready(()) } else { Poll::Pending }).await;
 }
 
-struct Receiver<'u>(&'u Uart);
-struct Transmitter<'u>(&'u Uart);
+/// The receiver, or the transmitter.
+struct Half<'u>(&'u Uart);
 
-impl ErrorType for Receiver<'_> {
+impl ErrorType for Half<'_> {
     type Error = ErrorKind;
 }
 
-impl ErrorType for Transmitter<'_> {
-    type Error = ErrorKind;
-}
-
-impl Read for Receiver<'_> {
+impl Read for Half<'_> {
     async fn read(&mut self, into: &mut [u8]) -> Result<usize, ErrorKind> {
         wait_until(|| !self.0.ring.borrow().is_empty()).await;
         let mut ring = self.0.ring.borrow_mut();
@@ -120,7 +116,7 @@ impl Drop for Transfer<'_> {
     }
 }
 
-impl Write for Transmitter<'_> {
+impl Write for Half<'_> {
     async fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
         let transfer = Transfer(self.0);
         self.0.is_sending.set(true);
@@ -153,7 +149,7 @@ fn transfers_by_dma_run_while_requests_are_handled() {
     let connection: Connection<'_, _, 512, 256> =
         Connection::new(&CONFIG, Kettle(&uart)).catalog(&CATALOG);
     let clock = &uart;
-    let mut served = pin!(connection.serve(Receiver(&uart), Transmitter(&uart), &clock));
+    let mut served = pin!(connection.serve(Half(&uart), Half(&uart), &clock));
     let mut cx = Context::from_waker(Waker::noop());
     while uart.output.borrow().iter().filter(|byte| **byte == b'\n').count() < 6 {
         assert!(served.as_mut().poll(&mut cx).is_pending());
