@@ -1,6 +1,6 @@
 //! The person's part of a login.
 
-use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::io::{self, ErrorKind, Read as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -9,6 +9,8 @@ use std::time::Duration;
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{
     Browser, BrowserNotice, MAX_LOGINS, MAX_PASTES, SystemBrowser,
 };
+
+use crate::listener::visit;
 
 /// What the program has shown.
 type Shown = Arc<Mutex<Vec<String>>>;
@@ -38,11 +40,7 @@ const ANSWER: &str = "state=a%2Fb&code=c";
 
 /// Brings the answer as a browser does.
 fn answer(redirect_uri: &str) {
-    let rest = redirect_uri.strip_prefix("http://").unwrap();
-    let (host, path) = rest.split_once('/').unwrap();
-    let mut stream = TcpStream::connect(host).unwrap();
-    write!(stream, "GET /{path}?{ANSWER} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
-    stream.read_to_end(&mut Vec::new()).unwrap();
+    visit(redirect_uri, ANSWER).read_to_end(&mut Vec::new()).unwrap();
 }
 
 /// Shows the page that returns to this URI.

@@ -39,10 +39,10 @@ fn send(uri: &str, request: &str) -> String {
 }
 
 /// Brings the answer, and reads no response.
-fn visit(uri: &str) -> TcpStream {
+pub(crate) fn visit(uri: &str, answer: &str) -> TcpStream {
     let (host, path) = parts(uri);
     let mut stream = connect(uri);
-    write!(stream, "GET {path}?{ANSWER} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    write!(stream, "GET {path}?{answer} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
     stream
 }
 
@@ -175,7 +175,7 @@ fn auth_113_waiting_ends_and_can_begin_again() {
     assert_eq!(ended.kind(), ErrorKind::TimedOut);
     assert!(begun.elapsed() >= short && begun.elapsed() < LONG);
     // A browser that returned in between is served then.
-    let _visit = visit(listener.redirect_uri());
+    let _visit = visit(listener.redirect_uri(), ANSWER);
     let query = smol::block_on(listener.wait("right", LONG)).unwrap();
     assert_eq!(query, ANSWER);
 }
@@ -213,7 +213,7 @@ impl Listener for AfterAnother {
 #[test]
 fn a_visitor_that_has_gone_before_it_is_accepted_ends_no_login() {
     let listener = LoopbackListener::bind(None).unwrap();
-    let _visit = visit(listener.redirect_uri());
+    let _visit = visit(listener.redirect_uri(), ANSWER);
     let query = smol::block_on(within(&Aborting, listener.wait("right", LONG))).unwrap();
     assert_eq!(query, ANSWER);
 }
