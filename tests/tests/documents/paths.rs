@@ -1,64 +1,23 @@
 //! Paths and links in the documents.
 
 use std::fs;
+use std::path::{MAIN_SEPARATOR, PathBuf};
 
 use super::{files, root, text_of};
 
-/// Beside those of the guide.
-const DOCUMENTS: &[&str] = &[
-    "README.md",
-    "llms.txt",
-    "ARCHITECTURE.md",
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
-    "VERSIONING.md",
-    "ROADMAP.md",
-    "DEPENDENCY_POLICY.md",
-    "CODE_OF_CONDUCT.md",
-    ".github/PULL_REQUEST_TEMPLATE.md",
-    "core/README.md",
-    "core/c/README.md",
-    "core/c/packaging/arduino/README.md",
-    "core/c/packaging/esp-idf/README.md",
-    "core/c/packaging/zephyr/README.md",
-    "core/derive/README.md",
-    "core/engine/README.md",
-    "core/http1/README.md",
-    "core/oauth/README.md",
-    "std-adapters/README.md",
-    "std-adapters/contract/README.md",
-    "std-adapters/redb/README.md",
-    "std-adapters/redis/README.md",
-    "examples/README.md",
-    "examples/firmware/README.md",
-    "tests/auth-server/README.md",
-    "tests/bench/README.md",
-    "tests/conformance/README.md",
-    "tests/interop/README.md",
-    "tests/mutants/README.md",
-    "tests/peers/README.md",
-    "tests/size/README.md",
-];
-
 /// Returns the paths of all documents, from the root.
 fn documents() -> Vec<String> {
-    DOCUMENTS.iter().map(|path| (*path).to_owned()).chain(guide()).collect()
+    let mut paths = files("", "md");
+    paths.extend(["llms.txt", ".github/PULL_REQUEST_TEMPLATE.md"].map(|path| root().join(path)));
+    let from_root =
+        |path: &PathBuf| path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+    // Names have the same separator on all systems.
+    paths.iter().map(from_root).map(|path| path.replace(MAIN_SEPARATOR, "/")).collect()
 }
 
 /// Returns the paths of the pages of the guide, from the root.
 fn guide() -> Vec<String> {
-    let root = root();
-    let mut pages = Vec::new();
-    for folder in ["docs", "docs/tutorial"] {
-        for file in fs::read_dir(root.join(folder)).unwrap() {
-            let name = file.unwrap().file_name().into_string().unwrap();
-            if name.ends_with(".md") {
-                pages.push(format!("{folder}/{name}"));
-            }
-        }
-    }
-    pages
+    documents().into_iter().filter(|path| path.starts_with("docs/")).collect()
 }
 
 #[test]

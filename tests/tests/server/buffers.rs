@@ -185,15 +185,15 @@ fn random_input(random: &mut Random, size: usize) -> String {
             1 => size.saturating_sub(2) + random.below(5),
             _ => random.below(2 * size + 2),
         };
-        let blank = random.below(5) == 0;
+        let blank = random.one_in(5);
         input.extend((0..len).map(|_| {
             if blank {
-                [' ', '\t', '\r'][random.below(3)]
+                random.pick(&[' ', '\t', '\r'])
             } else {
-                ['a', 'b', '{', '"', ' ', '\r'][random.below(6)]
+                random.pick(&['a', 'b', '{', '"', ' ', '\r'])
             }
         }));
-        input.push_str(["\n", "\r\n", "\n\n"][random.below(3)]);
+        input.push_str(random.pick(&["\n", "\r\n", "\n\n"]));
     }
     input.extend((0..random.below(3)).map(|_| 'u'));
     input
@@ -204,7 +204,7 @@ fn random_case(seed: u64) -> (Random, usize, String, RxBuffer<Vec<u8>>) {
     let mut random = Random::new(seed);
     let size = 2 + random.below(if seed.is_multiple_of(3) { 200 } else { 16 });
     let input = random_input(&mut random, size);
-    let (initial, limit) = [(size, 0), (0, size), (size / 2, size)][random.below(3)];
+    let (initial, limit) = random.pick(&[(size, 0), (0, size), (size / 2, size)]);
     (random, size, input, RxBuffer::with_limit(vec![0; initial], limit))
 }
 
@@ -217,7 +217,7 @@ fn frames_equal_a_split_at_newlines() {
         loop {
             // Some frames are lent again, and more is read before.
             while let Some(line) = peek(&mut rx) {
-                while random.below(4) == 0 {
+                while random.one_in(4) {
                     let further = random.below(5);
                     read(&mut rx, &mut bytes, further);
                     assert_eq!(peek(&mut rx).as_ref(), Some(&line), "{input:?}");
@@ -226,7 +226,7 @@ fn frames_equal_a_split_at_newlines() {
                 assert_eq!(take(&mut rx).as_ref(), Some(&line), "{input:?}");
                 assert!(!rx.is_mid_frame());
                 lines.push(line);
-                if random.below(4) == 0 {
+                if random.one_in(4) {
                     let further = random.below(5);
                     read(&mut rx, &mut bytes, further);
                 }

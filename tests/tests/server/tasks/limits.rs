@@ -6,6 +6,7 @@ use mcp_sansio::Instant;
 use mcp_sansio::tasks::{
     GrowingTasksState, TaskEnd, TaskError, TaskId, TaskOwner, TaskTime, TasksConfig, TasksState,
 };
+use mcp_sansio_tests::random::Random;
 use serde_json::json;
 
 use super::rig::{BOTH, Dialect, Rig, code};
@@ -45,12 +46,11 @@ fn tables_of_both_kinds_agree() {
     let config = TasksConfig::new().max_per_owner(5).ttl(Duration::from_millis(100));
     let mut fixed = TasksState::<8>::new();
     let mut growing = GrowingTasksState::new(8);
-    let mut seed = 1u32;
+    let mut random = Random::new(1);
     for step in 0..20_000u32 {
-        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        let (what, which) = (seed >> 16 & 7, id(seed >> 24 & 15));
+        let (what, which) = (random.below(8), id(random.below(16) as u32));
         let time = TaskTime::new(Instant::from_millis(step.into()), step.into());
-        let owner = TaskOwner(u64::from(seed >> 20 & 1));
+        let owner = TaskOwner(random.below(2) as u64);
         let seen = [&mut fixed.tasks(&config), &mut growing.tasks(&config)].map(|tasks| {
             let done = match (what, tasks.find(which)) {
                 (0..=2, _) => format!("{:?}", tasks.create(time, which, owner, None)),
