@@ -66,6 +66,7 @@ fn err_06_err_07_ver_19_each_code_is_known_only_where_it_is_defined() {
         (E::UrlElicitationRequired, [-32602, -32602, -32602, -32042, -32602]),
         (E::MissingClientCapability, [-32602, -32602, -32602, -32602, -32021]),
         (E::UnsupportedProtocolVersion, [-32602, -32602, -32602, -32602, -32022]),
+        (E::HeaderMismatch, [-32602, -32602, -32602, -32602, -32020]),
     ] {
         assert_eq!(REVISIONS.map(|revision| code.number(revision)), numbers, "{code:?}");
     }

@@ -18,9 +18,11 @@ fn root_02_root_05_only_files_are_given_as_roots() {
         "file:///home/me",
         "FILE:///C:/x",
         "file://host/share/a.b/..c/.d",
-        "file:///a%20b/%C3%A9",
+        "file:///a%20b/%c3%A9",
         "file:///.../a",
-        "file:///a?b",
+        "file:///a/..b",
+        "file:///a?b#c",
+        "file:///..%3Fa",
     ] {
         assert!(Root::new(good).is_valid(), "{good}");
     }
@@ -39,13 +41,18 @@ fn root_02_root_05_only_files_are_given_as_roots() {
         "file:///a/%2e%2E/b",
         "file:///a/.%2e/b",
         "file:///a/..?b",
+        "file:///a/..#",
         "file:///a/%2e%2e#b",
+        "file:///a\nb",
         "file:///a%2fb",
         "file:///a%5Cb",
         "file:///a\\b",
         "file:///a%00",
         "file:///a%",
+        "file:///a%2",
         "file:///a%zz",
+        "file:///a%g0",
+        "file:///a%0g",
     ] {
         assert!(!Root::new(bad).is_valid(), "{bad}");
         let roots = [Root::new("file:///a"), Root::new(bad)];

@@ -85,45 +85,22 @@ fn skl_07_frontmatter_that_authors_write_is_read() {
 
 #[test]
 fn skl_18_frontmatter_that_readers_may_read_differently_is_refused() {
-    for yaml in [
-        "",
+    let short = [
+        "", "- a", "text", "{a: b}", "a", "a: b: c", "a: &x b", "a: *x", "? a\n: b", "a: 007",
+        "a: +1", "a: 0x1f", "a: 0o17", "a: .5", "a: 1.", "a: .inf", "a: .Inf", "a: -.INF",
+        "a: .nan", "a: .NaN", "a: .NAN", "a: 'b", "a: \"b", "a: [b", "a: {b: c", "a: [b] c",
+        "a: @b", "a: `b", "a: %b", " a: b", "a: \u{7}", "a: - b", "a: [- b]", "a: [-]", "a: {-}",
+        "a: ]", "\u{0}: b",
+    ];
+    let long = [
         "# only a comment",
-        "- a",
-        "text",
-        "{a: b}",
-        "a",
-        "a: b: c",
-        "a: &x b",
-        "a: *x",
         "a: !!str b",
         "<<: {a: b}",
-        "? a\n: b",
-        "a: 007",
-        "a: +1",
-        "a: 0x1f",
-        "a: 0o17",
-        "a: .5",
-        "a: 1.",
-        "a: .inf",
-        "a: .Inf",
-        "a: -.INF",
-        "a: .nan",
-        "a: .NaN",
-        "a: .NAN",
         "a: |2\n  b",
-        "a: 'b",
-        "a: \"b",
         "a: \"\\q\"",
         "a: \"\\ud800\"",
-        "a: [b",
-        "a: {b: c",
-        "a: [b] c",
         "a: [b c: d]",
-        "a: @b",
-        "a: `b",
-        "a: %b",
         "a:\n   b: c\n  d: e",
-        " a: b",
         "a: b\n\tc: d",
         "a:\n-\tRead",
         "a:\n- \tb: c",
@@ -133,19 +110,13 @@ fn skl_18_frontmatter_that_readers_may_read_differently_is_refused() {
         "%YAML 1.2\na: b",
         "a: 1\na: 2",
         "x: {a: 1, a: 2}",
-        "a: \u{7}",
         "a: \u{7f}",
         "a: b\rc: d",
         "a: \"b\nc\"",
-        "a: - b",
         "- a: b\nc: d",
-        "a: [- b]",
-        "a: [-]",
         "a: [?, b]",
-        "a: {-}",
-        "a: ]",
-        "\u{0}: b",
-    ] {
+    ];
+    for yaml in short.into_iter().chain(long) {
         let read = ours(yaml);
         assert!(matches!(read, Err(SkillError::Frontmatter(_))), "{yaml:?} {read:?}");
     }

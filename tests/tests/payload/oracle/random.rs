@@ -230,7 +230,7 @@ pub(crate) fn mutate(random: &mut Random, chars: &mut Vec<char>) {
         }
         4 if at < chars.len() => chars[at] = random.pick(corpus::CHARACTERS),
         5 => {
-            let token = random.pick(corpus::TOKENS);
+            let token = random.pick(&corpus::TOKENS);
             chars.splice(at..end, token.chars());
         }
         _ => chars.insert(at, random.pick(corpus::CHARACTERS)),

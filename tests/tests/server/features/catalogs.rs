@@ -274,28 +274,8 @@ fn res_11_uris_and_templates_follow_rfc_3986() {
         assert!(is_uri(good) && is_template(good), "{good}");
     }
     for bad in [
-        "",
-        ":",
-        "a",
-        "/a",
-        "file",
-        "1a:b",
-        "+a:b",
-        "a_b:c",
-        "é:b",
-        "file:///a b",
-        "file:///é",
-        "a:b\"",
-        "a:<b>",
-        "a:b\\c",
-        "a:b^",
-        "a:b`c",
-        "a:b|c",
-        "a:%",
-        "a:%2",
-        "a:%2g",
-        "a:b%+1",
-        "a:b\n",
+        "", ":", "a", "/a", "file", "1a:b", "+a:b", "a_b:c", "é:b", "a:b c", "a:é", "a:b\"",
+        "a:<b>", "a:b\\c", "a:b^", "a:b`c", "a:b|c", "a:%", "a:%2", "a:%2g", "a:b%+1", "a:b\n",
     ] {
         assert!(!is_uri(bad) && !is_template(bad), "{bad}");
     }
