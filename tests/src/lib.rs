@@ -14,6 +14,7 @@ pub mod line;
 pub mod login;
 pub mod memory;
 pub mod oauth;
+pub mod orders;
 pub mod pair;
 pub mod random;
 pub mod stored;

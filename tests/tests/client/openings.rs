@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use mcp_sansio::types::{CallToolParams, Implementation, ListRootsResult, Root};
 use mcp_sansio::{
-    Call, CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, ClientState, Era, Frame,
+    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, ClientState, Era, Frame,
     GrowingClientState, Instant, Memory, Messages, Revision, Revisions, SendError, TxBuffer,
 };
 use mcp_sansio_tests::memory::new_client;
 
-use super::peer::{Peer, handshake, name};
+use super::peer::{Peer, handshake, initialize};
 
 #[test]
 fn a_second_response_to_a_replaced_call_is_unexpected() {
@@ -132,15 +132,43 @@ fn a_partly_sent_pong_does_not_disturb_connecting() {
         assert_eq!(peer.open(), method);
         let ping = br#"{"jsonrpc":"2.0","id":"a-long-id-of-a-ping","method":"ping"}"#;
         let mut messages = Messages::new(Frame::Complete(ping));
-        let event = peer.client.next_event(peer.now, &mut messages, &mut peer.line.tx);
-        assert!(matches!(event, Err(SendError::Full)) && peer.line.tx.is_mid_frame());
+        peer.begins_to_answer(&mut messages);
         assert_eq!(peer.at(20), Ok(String::new()), "no deadline has passed");
-        let rest = peer.finish(|client, tx| {
-            client.next_event(Instant::from_millis(20), &mut messages, tx).map(|e| e.is_none())
-        });
-        assert_eq!(rest, Ok(true));
+        assert_eq!(peer.handles(&mut messages), [""; 0]);
         assert!(peer.sent().ends_with("\"result\":{}}\n"));
     }
+}
+
+#[test]
+fn a_partly_sent_offer_of_an_older_revision_is_not_a_timeout() {
+    let mut peer = Peer::new(&CONFIG);
+    peer.client.set_era(Some(Era::Legacy));
+    assert_eq!(peer.open(), "initialize");
+    let refusal = refused(1, r#"{"supported":["2025-03-26"]}"#);
+    let mut messages = Messages::new(Frame::Complete(refusal.as_bytes()));
+    peer.begins_to_answer(&mut messages);
+    // Handle timeouts early and late.
+    for now in [2, 100_000] {
+        assert_eq!(peer.at(now), Ok(String::new()));
+    }
+    assert_eq!(peer.handles(&mut messages), [""; 0]);
+    let offer = initialize(2).replace("2025-11-25", "2025-03-26");
+    assert_eq!(peer.sent(), offer);
+    assert!(peer.client.poll_timeout().is_some_and(|due| due > peer.now));
+}
+
+#[test]
+fn connecting_does_not_time_out_while_its_last_message_is_sent() {
+    let mut peer = Peer::new(&CONFIG);
+    peer.client.set_era(Some(Era::Legacy));
+    assert_eq!(peer.open(), "initialize");
+    let opened = handshake(1);
+    let mut messages = Messages::new(Frame::Complete(opened.as_bytes()));
+    peer.begins_to_answer(&mut messages);
+    assert_eq!(peer.at(100_000), Err(SendError::Full));
+    assert_eq!(peer.handles(&mut messages), ["Connected"]);
+    assert_eq!(peer.at(100_000), Ok(String::new()));
+    assert_eq!(peer.sent(), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
 }
 
 #[test]
@@ -261,45 +289,19 @@ fn instructions_are_handed_over() {
     assert!(opened.instructions().is_some_and(|text| text == "Read."));
 }
 
+impl Peer {
+    /// Handles a line whose response finds no room for its end.
+    fn begins_to_answer(&mut self, messages: &mut Messages<'_>) {
+        let event = self.client.next_event(self.now, messages, &mut self.line.tx);
+        assert!(matches!(event, Err(SendError::Full)) && self.line.tx.is_mid_frame());
+        self.drain();
+    }
+}
+
 static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::ROOTS)
         .send_client_info(false)
         .request_timeout(Duration::from_millis(100));
-
-impl Peer {
-    /// Sends a call with a timeout in milliseconds.
-    fn call_with_timeout(&mut self, ms: u64) -> Call {
-        let options = CallOptions::new().timeout(Duration::from_millis(ms));
-        self.call(options)
-    }
-
-    /// Calls `handle_timeout` once at that time; returns the name of the event.
-    fn at(&mut self, ms: u64) -> Result<String, SendError> {
-        self.now = Instant::from_millis(ms);
-        let event = self.client.handle_timeout(self.now, &mut self.line.tx)?;
-        Ok(event.map(|event| name(&event)).unwrap_or_default())
-    }
-
-    /// Finishes what a timeout at that time writes.
-    fn passes(&mut self, ms: u64) {
-        while self.at(ms).is_err() {
-            self.drain();
-        }
-    }
-
-    /// Returns the call that ends at that time.
-    fn ended(&mut self, ms: u64) -> Option<Call> {
-        self.now = Instant::from_millis(ms);
-        let now = self.now;
-        let ended = self.finish(|client, tx| {
-            client.handle_timeout(now, tx).map(|event| match event {
-                Some(ClientEvent::CallFinished { call, .. }) => Some(call),
-                _ => None,
-            })
-        });
-        ended.expect("only Full is expected")
-    }
-}
 
 fn refused(id: u32, data: &str) -> String {
     format!(

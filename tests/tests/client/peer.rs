@@ -1,9 +1,11 @@
 //! A client with a small output buffer, and helpers for its input and output.
 
+use std::time::Duration;
+
 use mcp_sansio::types::CallToolParams;
 use mcp_sansio::{
-    Call, CallOptions, Client, ClientConfig, ClientEvent, Frame, Instant, Messages, RequestHandle,
-    Revision, SendError, Tx,
+    Call, CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, Frame, Instant, Messages,
+    RequestHandle, Revision, SendError, Tx,
 };
 use mcp_sansio_tests::line::Line;
 use mcp_sansio_tests::memory::new_client;
@@ -60,6 +62,12 @@ impl Peer {
         call
     }
 
+    /// Sends a call with a timeout in milliseconds.
+    pub(super) fn call_with_timeout(&mut self, ms: u64) -> Call {
+        let options = CallOptions::new().timeout(Duration::from_millis(ms));
+        self.call(options)
+    }
+
     /// Sends a call; returns its handle and the response to it.
     pub(super) fn call_and_response(&mut self) -> (Call, String) {
         let call = self.call(CallOptions::new());
@@ -81,10 +89,13 @@ impl Peer {
     }
 
     pub(super) fn takes(&mut self, frame: Frame<'_>) -> Vec<String> {
-        let mut messages = Messages::new(frame);
+        self.handles(&mut Messages::new(frame))
+    }
+
+    pub(super) fn handles(&mut self, messages: &mut Messages<'_>) -> Vec<String> {
         let mut events = Vec::new();
         loop {
-            match self.client.next_event(self.now, &mut messages, &mut self.line.tx) {
+            match self.client.next_event(self.now, messages, &mut self.line.tx) {
                 Ok(None) => return events,
                 Ok(Some(event)) => {
                     if let ClientEvent::Request(request) = &event {
@@ -98,6 +109,41 @@ impl Peer {
         }
     }
 
+    /// Calls `handle_timeout` once at that time; returns the name of the event.
+    pub(super) fn at(&mut self, ms: u64) -> Result<String, SendError> {
+        self.now = Instant::from_millis(ms);
+        let event = self.client.handle_timeout(self.now, &mut self.line.tx)?;
+        Ok(event.map(|event| name(&event)).unwrap_or_default())
+    }
+
+    /// Finishes what a timeout at that time writes.
+    pub(super) fn passes(&mut self, ms: u64) {
+        while self.at(ms).is_err() {
+            self.drain();
+        }
+    }
+
+    /// Finishes what is written, and returns the call that has timed out at that time.
+    pub(super) fn ended(&mut self, ms: u64) -> Option<Call> {
+        self.now = Instant::from_millis(ms);
+        let now = self.now;
+        let ended = self.finish(|client, tx| {
+            client.handle_timeout(now, tx).map(|event| match event {
+                Some(ClientEvent::CallFinished { call, outcome: CallOutcome::TimedOut }) => {
+                    Some(call)
+                }
+                _ => None,
+            })
+        });
+        ended.expect("only Full is expected")
+    }
+
+    /// Writes the beginning of what a timeout at that time causes.
+    pub(super) fn begins_to_time_out(&mut self, ms: u64) {
+        assert_eq!(self.at(ms), Err(SendError::Full));
+        assert!(self.line.tx.is_mid_frame());
+    }
+
     pub(super) fn drain(&mut self) {
         self.line.drain();
     }
@@ -109,10 +155,17 @@ impl Peer {
 }
 
 /// Returns the name of an event, with the details of a violation.
-pub(super) fn name(event: &ClientEvent<'_>) -> String {
+fn name(event: &ClientEvent<'_>) -> String {
     let name = format!("{event:?}");
     let end = if matches!(event, ClientEvent::Violation(_)) { None } else { name.find(['(', ' ']) };
     name[..end.unwrap_or(name.len())].to_owned()
+}
+
+/// The line that opens a session of a client with roots.
+pub(super) fn initialize(id: u32) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{{"roots":{{}}}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+    ) + "\n"
 }
 
 pub(super) fn handshake(id: u32) -> String {

@@ -2,30 +2,42 @@
 
 use std::time::Duration;
 
-use mcp_sansio::types::{Implementation, ListRootsResult, Root};
+use mcp_sansio::types::{Implementation, ListRootsResult, Root, SubscriptionFilter};
 use mcp_sansio::{
-    CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, NotAllowed,
-    Revision, Revisions, SendError, Tx,
+    CallOptions, Client, ClientConfig, ClientFeatures, Era, Instant, NotAllowed, Revision,
+    Revisions, SendError, Tx,
 };
+use mcp_sansio_tests::orders::permutations;
 
-use super::peer::{Peer, handshake};
+use super::peer::{Peer, handshake, initialize};
+
+/// The line that cancels a call, with these members more.
+fn cancelled(id: u32, more: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}{more}}}}}"#
+    )
+}
 
 #[test]
 fn canc_06_canc_22_a_response_to_a_call_being_cancelled_is_late() {
-    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+    let revisions = [Revision::V2025_11_25, Revision::V2026_07_28];
+    for (revision, times_out) in revisions.into_iter().flat_map(|it| [(it, false), (it, true)]) {
         let mut peer = Peer::connected(&CONFIG, revision);
         let (call, answer) = peer.call_and_response();
+        let id = peer.client.id(call).expect("the call is open");
         let cancel = |client: &mut Client<'static>, tx: &mut Tx<'_>| {
             client.cancel_call(call, Some("enough"), tx)
         };
         assert_eq!(cancel(&mut peer.client, &mut peer.line.tx), Err(SendError::Full));
         assert!(peer.line.tx.is_mid_frame());
+        if times_out {
+            assert_eq!(peer.ended(100_000), None);
+        }
         assert!(peer.hears(&answer).is_empty(), "no event: the application has cancelled the call");
         assert!(peer.client.is_call_open(call), "the call is open until its cancellation is sent");
         assert_eq!(peer.finish(cancel), Ok(()));
-        assert!(
-            peer.sent().ends_with("\"reason\":\"enough\"}}\n") && !peer.client.is_call_open(call)
-        );
+        peer.line.is(&[&cancelled(id, r#","reason":"enough""#)]);
+        assert_eq!((peer.client.open_calls(), peer.client.poll_timeout()), (0, None));
         assert!(peer.hears(&answer).is_empty(), "the second response is late, too");
         let third = peer.hears(&answer);
         assert_eq!(third, ["Violation(UnexpectedResponse)"], "a third response is a violation");
@@ -37,30 +49,61 @@ fn time_02_canc_07_a_response_during_the_timeouts_cancellation_is_late() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut peer = Peer::connected(&CONFIG, revision);
         let (call, answer) = peer.call_and_response();
+        let id = peer.client.id(call).expect("the call is open");
         peer.begins_to_time_out(60_000);
         assert!(peer.hears(&answer).is_empty());
-        let now = peer.now;
-        let ended = peer.finish(|client, tx| match client.handle_timeout(now, tx)? {
-            Some(ClientEvent::CallFinished { call, outcome: CallOutcome::TimedOut }) => Ok(call),
-            other => panic!("{other:?}"),
-        });
-        assert_eq!(ended, Ok(call));
-        assert!(peer.sent().contains("notifications/cancelled") && !peer.client.is_call_open(call));
+        // The application cancels it, too, and gives a reason: that of the timeout is being sent.
+        let reason = Some("no longer needed");
+        let second = peer.client.cancel_call(call, reason, &mut peer.line.tx);
+        assert_eq!(second, Err(SendError::Full));
+        assert_eq!(peer.ended(60_000), Some(call));
+        assert!(!peer.client.is_call_open(call));
+        assert_eq!(peer.client.cancel_call(call, reason, &mut peer.line.tx), Ok(()));
+        assert_eq!(peer.sent(), cancelled(id, "") + "\n");
     }
 }
 
 #[test]
+fn a_ping_is_finished_before_a_timeout_that_passes_meanwhile() {
+    static PINGING: ClientConfig<'static> = CONFIG.ping_interval(Duration::from_secs(2));
+    let mut peer = Peer::connected(&PINGING, Revision::V2025_11_25);
+    let call = peer.call_with_timeout(3000);
+    peer.begins_to_time_out(2000);
+    assert_eq!(peer.ended(3000), None);
+    assert!(peer.client.poll_timeout().is_some_and(|due| due <= peer.now), "a deadline is left");
+    assert_eq!(peer.ended(3000), Some(call));
+    assert!(!peer.client.is_call_open(call));
+    peer.line.is(&[r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":{}}"#, &cancelled(2, "")]);
+}
+
+#[test]
+fn an_acknowledgement_during_the_cancellation_of_a_listen_is_late() {
+    let mut peer = Peer::connected(&CONFIG, Revision::V2026_07_28);
+    let filter = SubscriptionFilter::new().tools_list_changed(true);
+    let (now, options) = (peer.now, CallOptions::new());
+    let listen = peer.finish(|client, tx| client.listen(now, &filter, options, tx)).expect("room");
+    peer.begins_to_time_out(60_000);
+    let acknowledgement = r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}"#;
+    assert_eq!(peer.hears(acknowledgement), [""; 0]);
+    assert_eq!(peer.ended(60_000), Some(listen));
+}
+
+#[test]
 fn ver_13_a_probe_response_while_initialize_is_sent_is_late() {
-    let mut peer = Peer::new(&CONFIG);
-    peer.connects();
-    peer.sent();
-    peer.begins_to_time_out(10_000);
     let discovered = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
-    // The open frame is finished, and an event follows.
-    assert_eq!(peer.hears(discovered), ["UnexpectedDiscovery"]);
-    assert!(peer.sent().contains(r#""id":2,"method":"initialize""#));
-    assert_eq!(peer.hears(&handshake(2)), ["Connected"]);
-    assert_eq!(peer.client.era(), Some(Era::Legacy));
+    let invalid = r#"{"id":1,"result":{}}"#;
+    for (response, events) in [(discovered, &["UnexpectedDiscovery"][..]), (invalid, &[])] {
+        let mut peer = Peer::new(&CONFIG);
+        peer.connects();
+        peer.sent();
+        peer.begins_to_time_out(10_000);
+        // The open frame, with the same offer, is finished, and an event follows.
+        assert_eq!(peer.hears(response), events);
+        peer.passes(10_000);
+        assert_eq!(peer.sent(), initialize(2));
+        assert_eq!(peer.hears(&handshake(2)), ["Connected"]);
+        assert_eq!(peer.client.era(), Some(Era::Legacy));
+    }
 }
 
 #[test]
@@ -167,15 +210,6 @@ fn a_probe_response_after_connecting_as_modern_is_late() {
     assert!(peer.hears(&discovered).is_empty());
 }
 
-impl Peer {
-    /// Writes the beginning of what a timeout causes.
-    fn begins_to_time_out(&mut self, ms: u64) {
-        self.now = Instant::from_millis(ms);
-        let timed_out = self.client.handle_timeout(self.now, &mut self.line.tx);
-        assert!(matches!(timed_out, Err(SendError::Full)) && self.line.tx.is_mid_frame());
-    }
-}
-
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Cancel,
@@ -194,17 +228,6 @@ const STEPS: [Step; 7] = [
     Step::ServerCancels,
     Step::Time,
 ];
-
-fn permutations(steps: &mut Vec<Step>, from: usize, visit: &mut dyn FnMut(&[Step])) {
-    if from == steps.len() {
-        return visit(steps);
-    }
-    for at in from..steps.len() {
-        steps.swap(from, at);
-        permutations(steps, from + 1, visit);
-        steps.swap(from, at);
-    }
-}
 
 static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::ROOTS)

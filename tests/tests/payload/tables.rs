@@ -3,7 +3,6 @@
 use std::panic::catch_unwind;
 
 use mcp_sansio::Json;
-use mcp_sansio::types::*;
 use mcp_sansio::*;
 use serde::de::value::{BorrowedStrDeserializer, Error as ValueError};
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,6 @@ mod frames;
 mod notifications;
 mod peer;
 mod peer_limits;
-mod pieces;
 mod races;
 mod settings;
 mod sockets;

@@ -7,8 +7,9 @@ use mcp_sansio::http::RequestHead;
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
     Change, ClientRequest, ExchangeId, Frame, Instant, Messages, RawJson, Remaining, SendError,
-    ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
+    ServerConfig, ServerEvent, ServerFeatures,
 };
+use mcp_sansio_tests::line::Line;
 use mcp_sansio_tests::memory::new_server;
 
 use crate::peer::Peer;
@@ -31,7 +32,7 @@ fn a_notification_is_sent_if_the_revision_and_the_client_support_it() {
         ("2025-11-25", url, "notifications/tools/list_changed", false),
     ] {
         let mut peer = session(revision, capabilities);
-        let (is_sent, line) = match peer.server.notify(method, &RawJson::EMPTY, &mut peer.tx) {
+        let (is_sent, line) = match peer.server.notify(method, &RawJson::EMPTY, &mut peer.line.tx) {
             Ok(()) => (true, format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{}}}}"#)),
             Err(SendError::NotAllowed(_)) => (false, String::new()),
             Err(error) => panic!("{error:?}"),
@@ -51,18 +52,18 @@ fn publishing_a_change_resumes_at_its_position() {
     let mut position = 0;
     for told in ["\"params\":{}", "\"one\"", "\"two\"", "\"three\""] {
         let mut change = Change::tools().resume(position);
-        assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Ok(Remaining::More));
+        assert_eq!(peer.server.publish(&mut change, &mut peer.line.tx), Ok(Remaining::More));
         let sent = peer.sent();
         assert!(sent.contains(told) && sent.lines().count() == 1, "{sent}");
         assert!(change.position() > position);
         position = change.position();
     }
     let mut change = Change::tools().resume(position);
-    assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Ok(Remaining::Done));
+    assert_eq!(peer.server.publish(&mut change, &mut peer.line.tx), Ok(Remaining::Done));
     assert_eq!(change.position(), position);
     // Without a session, its turn is skipped.
     let mut change = Change::tools();
-    let told = new_server::<4, 4>(&CONFIG).publish(&mut change, &mut peer.tx);
+    let told = new_server::<4, 4>(&CONFIG).publish(&mut change, &mut peer.line.tx);
     assert_eq!((told, change.position()), (Ok(Remaining::Done), 1));
 }
 
@@ -76,7 +77,7 @@ fn changes_of_two_kinds_or_for_two_subscribers_are_two_frames() {
         peer.say(&format!(r#"{{"jsonrpc":"2.0","id":"{uri}","method":"resources/subscribe","params":{{"uri":"{uri}"}}}}"#));
     }
     peer.sent();
-    peer.tx = TxBuffer::new(vec![0; 16]);
+    peer.line = Line::new(16);
     let changes = || {
         [
             Change::tools(),
@@ -103,7 +104,7 @@ fn changes_of_two_kinds_or_for_two_subscribers_are_two_frames() {
         {
             // Positions 0 and 1 both belong to the first subscription.
             if (at, other_at) != (1, 2) && (at, other_at) != (2, 1) {
-                let published = peer.server.publish(&mut other, &mut peer.tx);
+                let published = peer.server.publish(&mut other, &mut peer.line.tx);
                 assert_eq!(published, Err(SendError::Full), "{change:?} {other:?}");
             }
         }
@@ -126,11 +127,11 @@ fn ids_whose_hashes_are_equal_are_two_requests() {
     assert_ne!(first, second);
     let cancelled = ServerEvent::RequestCancelled { request: second, reason: None };
     assert_eq!(peer.say(cancel), [format!("{cancelled:?}")]);
-    assert!(peer.server.respond(first, &TextResult::new("x"), &mut peer.tx).is_ok());
+    assert!(peer.server.respond(first, &TextResult::new("x"), &mut peer.line.tx).is_ok());
     assert!(peer.sent().contains("\"abcdefgh\""));
     // A response to a call of the server.
     let now = Instant::from_millis(0);
-    peer.server.request(now, ClientRequest::roots(), &mut peer.tx).expect("room");
+    peer.server.request(now, ClientRequest::roots(), &mut peer.line.tx).expect("room");
     let unknown = peer.say(r#"{"jsonrpc":"2.0","id":"UcHfzFUT","result":{"roots":[]}}"#);
     assert_eq!(unknown, ["Violation(UnexpectedResponse)"]);
     assert_eq!(peer.server.open_calls(), 1);
@@ -146,7 +147,7 @@ fn output_of_an_exchange_is_marked_as_such() {
     let over_http = |peer: &mut Peer, id: u32, exchange: u32| {
         let (line, exchange) = (call(&id.to_string()), ExchangeId::new(exchange));
         let mut messages = Messages::over_http(Frame::Complete(line.as_bytes()), &head, exchange);
-        let event = peer.server.next_event(peer.now, &mut messages, &mut peer.tx);
+        let event = peer.server.next_event(peer.now, &mut messages, &mut peer.line.tx);
         let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
         request.handle
     };
@@ -156,7 +157,7 @@ fn output_of_an_exchange_is_marked_as_such() {
     assert_eq!([5, 9, 7].map(|id| peer.server.open_requests_of(of(id))), [1, 1, 0]);
     let ask = |peer: &mut Peer, request: ClientRequest<'_>, ms| {
         let request = request.timeout(Duration::from_millis(ms));
-        peer.server.request(peer.now, request, &mut peer.tx).expect("room")
+        peer.server.request(peer.now, request, &mut peer.line.tx).expect("room")
     };
     let of_nine = ask(&mut peer, ClientRequest::roots().parent(nine), 50);
     let of_none = ask(&mut peer, ClientRequest::roots(), 60);

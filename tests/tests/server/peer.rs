@@ -1,30 +1,22 @@
 //! A client of one server, line by line.
 
 use mcp_sansio::{
-    Frame, Instant, Messages, RequestHandle, SendError, SendResult, Server, ServerEvent, TxBuffer,
+    Frame, Instant, Messages, RequestHandle, SendError, SendResult, Server, ServerEvent, Tx,
 };
-
-type Buffer = TxBuffer<Vec<u8>>;
+use mcp_sansio_tests::line::Line;
 
 /// A server, its output through a buffer of any size, and a clock.
 pub(crate) struct Peer {
     pub(crate) server: Server<'static>,
-    pub(crate) tx: Buffer,
+    pub(crate) line: Line,
     pub(crate) now: Instant,
     /// The requests that have arrived.
     pub(crate) open: Vec<RequestHandle>,
-    sent: Vec<u8>,
 }
 
 impl Peer {
     pub(crate) fn new(server: Server<'static>, room: usize) -> Self {
-        Self {
-            server,
-            tx: TxBuffer::new(vec![0; room]),
-            now: Instant::from_millis(0),
-            open: Vec::new(),
-            sent: Vec::new(),
-        }
+        Self { server, line: Line::new(room), now: Instant::from_millis(0), open: Vec::new() }
     }
 
     /// Opens a session.
@@ -43,7 +35,7 @@ impl Peer {
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
         let mut events = Vec::new();
         loop {
-            match self.server.next_event(self.now, &mut messages, &mut self.tx) {
+            match self.server.next_event(self.now, &mut messages, &mut self.line.tx) {
                 Ok(Some(event)) => {
                     events.push(format!("{event:?}"));
                     if let ServerEvent::Request(request) = event {
@@ -79,43 +71,36 @@ impl Peer {
     /// Repeats a call while the buffer is full.
     pub(crate) fn finish<R>(
         &mut self,
-        mut call: impl FnMut(&mut Server<'static>, Instant, &mut Buffer) -> SendResult<R>,
+        mut call: impl FnMut(&mut Server<'static>, Instant, &mut Tx<'_>) -> SendResult<R>,
     ) -> SendResult<R> {
-        loop {
-            match call(&mut self.server, self.now, &mut self.tx) {
-                Err(SendError::Full) => self.drain(),
-                other => return other,
-            }
-        }
+        self.line.send(|tx| call(&mut self.server, self.now, tx))
     }
 
     /// Writes the first part of a frame.
     pub(crate) fn half<R>(
         &mut self,
-        call: impl FnOnce(&mut Server<'static>, Instant, &mut Buffer) -> SendResult<R>,
+        call: impl FnOnce(&mut Server<'static>, Instant, &mut Tx<'_>) -> SendResult<R>,
     ) {
         self.is_full(call);
-        assert!(self.tx.is_mid_frame());
+        assert!(self.line.tx.is_mid_frame());
     }
 
     /// Makes a call for which there is no room.
     pub(crate) fn is_full<R>(
         &mut self,
-        call: impl FnOnce(&mut Server<'static>, Instant, &mut Buffer) -> SendResult<R>,
+        call: impl FnOnce(&mut Server<'static>, Instant, &mut Tx<'_>) -> SendResult<R>,
     ) {
-        let full = call(&mut self.server, self.now, &mut self.tx);
+        let full = call(&mut self.server, self.now, &mut self.line.tx);
         assert_eq!(full.err(), Some(SendError::Full));
     }
 
     pub(crate) fn drain(&mut self) {
-        self.sent.extend_from_slice(self.tx.pending());
-        self.tx.advance(usize::MAX);
+        self.line.drain();
     }
 
     /// Returns the lines sent since the last call.
     pub(crate) fn sent(&mut self) -> String {
-        self.drain();
-        let sent = String::from_utf8(std::mem::take(&mut self.sent)).expect("UTF-8");
+        let sent = self.line.take();
         sent.strip_suffix('\n').unwrap_or(&sent).into()
     }
 

@@ -6,6 +6,7 @@ use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{ClientRequest, Delivery, Revision, Revisions, ServerConfig, ServerFeatures};
 use mcp_sansio_tests::delivery::respond;
 use mcp_sansio_tests::memory::new_server;
+use mcp_sansio_tests::orders::permutations;
 
 use crate::peer::Peer;
 
@@ -28,14 +29,14 @@ fn rpc_05_ten_thousand_requests_of_ours_have_ids_of_their_own() {
     let mut seen = std::collections::BTreeSet::new();
     for number in 1..=10_000 {
         let call =
-            peer.server.request(peer.now, ClientRequest::ping(), &mut peer.tx).expect("room");
+            peer.server.request(peer.now, ClientRequest::ping(), &mut peer.line.tx).expect("room");
         let line = peer.sent();
         let line: serde_json::Value = serde_json::from_str(&line).expect("JSON");
         let id = line["id"].as_u64().expect("an integer");
         assert!(seen.insert(id), "{id} twice");
         if number % 3 == 0 {
             // Cancelled or responded to, its id is not used again.
-            assert_eq!(peer.server.cancel_call(peer.now, call, &mut peer.tx), Ok(()));
+            assert_eq!(peer.server.cancel_call(peer.now, call, &mut peer.line.tx), Ok(()));
             peer.sent();
         }
         peer.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
@@ -71,17 +72,6 @@ const STEPS: [Step; 7] = [
     Step::Reuse,
 ];
 
-fn permutations(steps: &mut Vec<Step>, from: usize, visit: &mut impl FnMut(&[Step])) {
-    if from == steps.len() {
-        return visit(steps);
-    }
-    for at in from..steps.len() {
-        steps.swap(from, at);
-        permutations(steps, from + 1, visit);
-        steps.swap(from, at);
-    }
-}
-
 /// Plays one order; afterwards nothing may be open.
 fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     let mut peer = peer(revision);
@@ -92,7 +82,8 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     };
     let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
     let first = peer.request(&request);
-    let asked = peer.server.request(peer.now, ClientRequest::roots().parent(first), &mut peer.tx);
+    let asked =
+        peer.server.request(peer.now, ClientRequest::roots().parent(first), &mut peer.line.tx);
     if asked.is_ok() == revision.is_modern() {
         return Err(format!("asked: {asked:?}"));
     }
@@ -113,7 +104,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
                 }
             }
             Step::Respond => {
-                let sent = respond(&mut peer.server, first, &mut peer.tx, |server, tx| {
+                let sent = respond(&mut peer.server, first, &mut peer.line.tx, |server, tx| {
                     server.respond(first, &TextResult::new("a"), tx)
                 });
                 let sent = sent.map_err(|error| error.to_string())?;
@@ -134,7 +125,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
                 if let Ok(call) = asked {
                     calls_ended += peer.server.open_calls();
                     peer.server
-                        .cancel_call(peer.now, call, &mut peer.tx)
+                        .cancel_call(peer.now, call, &mut peer.line.tx)
                         .map_err(|error| error.to_string())?;
                 }
             }
@@ -151,7 +142,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     // In the end everything open gets a response, and time passes.
     for handle in std::mem::take(&mut peer.open) {
         peer.server
-            .respond(handle, &TextResult::new("b"), &mut peer.tx)
+            .respond(handle, &TextResult::new("b"), &mut peer.line.tx)
             .map_err(|error| error.to_string())?;
     }
     for _ in 0..3 {

@@ -3,6 +3,7 @@
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::*;
+use mcp_sansio_tests::line::Line;
 use mcp_sansio_tests::memory::new_server;
 
 use crate::peer::Peer;
@@ -31,7 +32,7 @@ fn a_response_written_in_pieces_equals_one_of_respond() {
         wire.drain();
         // The response has begun, so it is neither cancelled nor interrupted.
         let mut cancel = Messages::new(Frame::Complete(CANCEL.as_bytes()));
-        let Peer { server, tx, .. } = &mut wire;
+        let Peer { server, line: Line { tx, .. }, .. } = &mut wire;
         assert!(matches!(server.next_event(NOW, &mut cancel, tx), Ok(None)), "size {size}");
         let mut ping = Messages::new(Frame::Complete(PING.as_bytes()));
         assert_eq!(server.next_event(NOW, &mut ping, tx).err(), Some(SendError::Full));
@@ -67,7 +68,7 @@ fn a_response_whose_source_fails_is_abandoned() {
 fn begin_write_and_finish_must_be_called_in_order() {
     let mut wire = peer(4000);
     let request = wire.request(CALL);
-    let Peer { server, tx, .. } = &mut wire;
+    let Peer { server, line: Line { tx, .. }, .. } = &mut wire;
     let out_of_order = Some(SendError::NotAllowed(NotAllowed::OutOfOrder));
     assert_eq!(server.write_response(request, b"x", tx).err(), out_of_order);
     assert_eq!(server.finish_response(request, tx).err(), out_of_order);

@@ -59,6 +59,24 @@ fn time_02_a_cancellation_that_has_begun_is_finished_before_the_next() {
 }
 
 #[test]
+fn a_ping_is_finished_before_a_timeout_that_passes_meanwhile() {
+    static PINGING: ServerConfig<'static> =
+        CONFIG.ping_interval(Duration::from_secs(2)).call_timeout(Duration::from_secs(3));
+    let mut peer = session_of(&PINGING, 16);
+    let call = ask(&mut peer, ClientRequest::roots());
+    peer.now = Instant::from_millis(2000);
+    peer.half(|server, now, tx| server.handle_timeout(now, tx));
+    // The ping is partly written when the call times out.
+    peer.now = Instant::from_millis(3000);
+    assert_eq!((peer.timeout(), peer.timeout()), (None, Some(timed_out(call))));
+    assert_eq!(
+        peer.sent(),
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n\
+         {\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}"
+    );
+}
+
+#[test]
 fn time_01_a_timeout_error_that_is_partly_sent_cannot_be_cancelled() {
     let mut peer = session(16);
     let request = peer.request(CALL);
@@ -69,7 +87,7 @@ fn time_01_a_timeout_error_that_is_partly_sent_cannot_be_cancelled() {
     peer.is_full(|server, _, tx| server.respond(request, &late, tx));
     let timed_out = format!("{:?}", ServerEvent::RequestTimedOut { request });
     assert_eq!(peer.timeout(), Some(timed_out));
-    let gone = respond(&mut peer.server, request, &mut peer.tx, |server, tx| {
+    let gone = respond(&mut peer.server, request, &mut peer.line.tx, |server, tx| {
         server.respond(request, &late, tx)
     });
     assert_eq!(gone, Ok(Delivery::Gone));
@@ -88,7 +106,7 @@ fn canc_05_a_begun_response_is_finished_despite_cancellation() {
     peer.half(|server, _, tx| server.respond(request, &result, tx));
     assert_eq!(peer.say(CANCEL), [""; 0]);
     peer.now = Instant::from_millis(5000);
-    assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Ok(None)));
+    assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.line.tx), Ok(None)));
     assert_eq!(peer.finish(|server, _, tx| server.respond(request, &result, tx)), Ok(()));
     assert_eq!(
         peer.sent(),
@@ -186,7 +204,7 @@ fn a_listen_is_not_cancelled_in_the_middle_of_a_change_notification() {
     peer.is_full(|server, now, tx| server.next_event(now, &mut messages, tx).map(drop));
     assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(Remaining::More));
     assert!(matches!(
-        peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
+        peer.server.next_event(peer.now, &mut messages, &mut peer.line.tx),
         Ok(Some(ServerEvent::RequestCancelled { .. }))
     ));
     assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(Remaining::Done));
@@ -202,24 +220,24 @@ fn an_operation_that_returns_full_has_no_effect() {
     let mut peer = session(100);
     let filler = TextResult::new("filler");
     let first = peer.request(CALL);
-    assert_eq!(peer.server.respond(first, &filler, &mut peer.tx), Ok(()));
-    let pending = peer.tx.pending().to_vec();
+    assert_eq!(peer.server.respond(first, &filler, &mut peer.line.tx), Ok(()));
+    let pending = peer.line.tx.pending().to_vec();
     // A message that needs a response waits: the cursor does not move, and nothing is lost.
     let line = br#"{"jsonrpc":"2.0","id":2,"method":"nope"}"#;
     let mut messages = Messages::new(Frame::Complete(line));
     for _ in 0..3 {
         peer.is_full(|server, now, tx| server.next_event(now, &mut messages, tx).map(drop));
-        assert_eq!(peer.tx.pending(), pending);
+        assert_eq!(peer.line.tx.pending(), pending);
     }
     // A message that needs no response is taken: a notification, a `tools/call`.
     let second = peer.request(CALL);
     peer.is_full(|server, _, tx| server.respond(second, &filler, tx));
     peer.is_full(|server, now, tx| server.request(now, ClientRequest::roots(), tx));
-    assert_eq!(peer.tx.pending(), pending);
+    assert_eq!(peer.line.tx.pending(), pending);
     assert_eq!((peer.server.open_requests(), peer.server.open_calls()), (1, 0));
     peer.drain();
     assert!(matches!(
-        peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
+        peer.server.next_event(peer.now, &mut messages, &mut peer.line.tx),
         Ok(Some(ServerEvent::Violation(_)))
     ));
     peer.drain();
@@ -235,7 +253,11 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new(
 
 /// A connection with a session of 2025-11-25 and a small output buffer.
 fn session(tx: usize) -> Peer {
-    Peer::new(new_server::<8, 8>(&CONFIG), tx).session("2025-11-25", r#"{"roots":{}}"#)
+    session_of(&CONFIG, tx)
+}
+
+fn session_of(config: &'static ServerConfig<'static>, tx: usize) -> Peer {
+    Peer::new(new_server::<8, 8>(config), tx).session("2025-11-25", r#"{"roots":{}}"#)
 }
 
 fn ask(peer: &mut Peer, request: ClientRequest<'_>) -> Call {
