@@ -35,7 +35,7 @@ pub(super) fn all() -> Vec<(String, String)> {
     ] {
         all.push(named("tol/", CHANGES_DECLARED, set, changes_declared(set)));
     }
-    all.push(named("client/ver/", OTHER_ERRORS, "any code", other_errors()));
+    all.push(named("client/ver/", OTHER_ANSWERS, "of any kind", other_answers()));
     all
 }
 
@@ -259,7 +259,8 @@ fn only_methods(set: &str) -> String {
 
 /// Only declared changes are sent: to the legacy session, and to a listen with all of them in its
 /// filter.
-const CHANGES_DECLARED: &str = "tol_24_cap_21_cap_24_only_changes_that_are_declared_are_sent";
+const CHANGES_DECLARED: &str =
+    "tol_24_cap_21_cap_24_sub_05_sub_12_sub_13_sub_14_only_changes_that_are_declared_are_sent";
 
 fn changes_declared(set: &str) -> String {
     let has = |feature| set.split(' ').any(|own| own == feature);
@@ -333,25 +334,47 @@ $subscribed
 "#
 }
 
-/// Of any code: those of JSON-RPC, of implementations, and those that 2026-07-28 leaves free.
-const OTHER_ERRORS: &str = "ver_10_ver_13_err_04_any_other_error_means_a_legacy_server";
+/// Errors of any code: those of JSON-RPC, of implementations, and those that 2026-07-28 leaves free;
+/// and whatever else is no modern server's response. An oversized response may be that of one.
+const OTHER_ANSWERS: &str = "ver_10_ver_13_err_04_any_other_answer_means_a_legacy_server";
 
-fn other_errors() -> String {
+fn other_answers() -> String {
     let codes = [
         -32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003, -32004, -32019,
         -32023, -32042, -32099, -1, 0, 1, 404,
     ];
-    let refused = |(id, code): (i32, i32)| {
+    let errors = codes.map(|code| {
+        fill(
+            r#""jsonrpc":"2.0","id":$id,"error":{"code":$code,"message":"no"}"#,
+            &[("$code", &code)],
+        )
+    });
+    let others = [
+        r#""id":$id,"error":{"code":-32601,"message":"no"}"#,
+        r#""jsonrpc":"2.0","id":$id,"error":"unknown method""#,
+        r#""jsonrpc":"2.0","id":$id,"error":{}"#,
+        r#""jsonrpc":"2.0","id":$id"#,
+        r#""jsonrpc":"2.0","id":$id,"result":null"#,
+        r#""jsonrpc":"2.0","id":$id,"result":{}"#,
+        r#""jsonrpc":"2.0","id":$id,"result":{},"error":{}"#,
+        r#""jsonrpc":"2.0","id":$id,"result":[1]"#,
+    ];
+    let legacy = r#"> {"jsonrpc":"2.0","id":$next,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+: close
+"#;
+    let oversized = r#""jsonrpc":"2.0","id":$id,"result":{"x":"${repeat 1000 x}"}"#;
+    let failed = "! connect failed TooLong\n: is open => false\n";
+    let answers = errors.iter().map(String::as_str).chain(others).map(|answer| (answer, legacy));
+    let probed = |(id, (answer, then)): (i32, (&str, &str))| {
         fill(
             r#": set era nothing
 : connect
 > {"jsonrpc":"2.0","id":$id,"method":"server/discover","params":{${client}}}
-< {"jsonrpc":"2.0","id":$id,"error":{"code":$code,"message":"no"}}
-> {"jsonrpc":"2.0","id":$next,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
-: close
-"#,
-            &[("$id", &id), ("$code", &code), ("$next", &(id + 1))],
+< {$answer}
+$then"#,
+            &[("$answer", &answer), ("$then", &then), ("$id", &id), ("$next", &(id + 1))],
         )
     };
-    (1..).step_by(2).zip(codes).map(refused).collect()
+    let all = (1..).step_by(2).zip(answers.chain([(oversized, failed)]));
+    "config: rx 1000\n".to_owned() + &all.map(probed).collect::<String>()
 }

@@ -43,13 +43,15 @@ fn cap_20_cap_21_cap_22_only_the_methods_of_what_is_declared() {
 }
 
 #[test]
-fn tol_24_cap_21_cap_24_only_changes_that_are_declared_are_sent() {
-    play("tol-24-cap-21-cap-24-only-changes-that-are-declared-are-sent");
+fn tol_24_cap_21_cap_24_sub_05_sub_12_sub_13_sub_14_only_changes_that_are_declared_are_sent() {
+    play(
+        "tol-24-cap-21-cap-24-sub-05-sub-12-sub-13-sub-14-only-changes-that-are-declared-are-sent",
+    );
 }
 
 #[test]
-fn ver_10_ver_13_err_04_any_other_error_means_a_legacy_server() {
-    play("ver-10-ver-13-err-04-any-other-error-means-a-legacy-server");
+fn ver_10_ver_13_err_04_any_other_answer_means_a_legacy_server() {
+    play("ver-10-ver-13-err-04-any-other-answer-means-a-legacy-server");
 }
 
 #[test]

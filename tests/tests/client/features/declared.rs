@@ -61,7 +61,7 @@ fn cap_16_cap_19_a_clients_extensions_have_proper_ids_and_are_off_by_default() {
 }
 
 #[test]
-fn root_07_samp_18_a_client_declares_roots_and_sampling_only_if_configured() {
+fn root_07_samp_18_cap_06_cap_07_cap_08_cap_09_cap_10_a_client_declares_only_what_is_configured() {
     let declared = |revision: Revision, capabilities: ClientFeatures| {
         let config = ClientConfig::new(Implementation::new("c", "1"), capabilities)
             .revisions(Revisions::only(revision));
@@ -76,10 +76,24 @@ fn root_07_samp_18_a_client_declares_roots_and_sampling_only_if_configured() {
         sent["params"].get(key).or(sent["params"]["_meta"].get(key)).expect("capabilities").clone()
     };
     for revision in REVISIONS {
-        assert_eq!(declared(revision, ClientFeatures::NONE), json!({}), "{revision}");
-        let forms = declared(revision, ClientFeatures::ELICITATION_FORM);
-        let undeclared = ["roots", "sampling"].map(|name| forms.get(name).is_none());
-        assert_eq!(undeclared, [true; 2], "{revision}: {forms}");
-        assert_eq!(declared(revision, ClientFeatures::ROOTS), json!({"roots": {}}), "{revision}");
+        let form = match revision {
+            Revision::V2024_11_05 | Revision::V2025_03_26 => json!({}),
+            Revision::V2025_06_18 => json!({"elicitation": {}}),
+            _ => json!({"elicitation": {"form": {}}}),
+        };
+        for (configured, expected) in [
+            (ClientFeatures::NONE, json!({})),
+            (ClientFeatures::ROOTS, json!({"roots": {}})),
+            (ClientFeatures::SAMPLING, json!({"sampling": {}})),
+            (ClientFeatures::ELICITATION_FORM, form),
+        ] {
+            assert_eq!(declared(revision, configured), expected, "{revision}");
+        }
+    }
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let tools = declared(revision, ClientFeatures::SAMPLING_TOOLS);
+        assert_eq!(tools, json!({"sampling": {"tools": {}}}), "{revision}");
+        let url = declared(revision, ClientFeatures::ELICITATION_URL);
+        assert_eq!(url, json!({"elicitation": {"url": {}}}), "{revision}");
     }
 }

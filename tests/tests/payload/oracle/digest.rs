@@ -10,7 +10,7 @@ use super::random::Random;
 fn skl_09_skl_16_digests_are_sha_256_of_the_raw_bytes() {
     let mut random = Random::new(3);
     for len in (0..300).chain([1000, 4095, 4096, 65_537]) {
-        let mut content: Vec<u8> = (0..len).map(|_| random.number() as u8).collect();
+        let mut content: Vec<u8> = (0..len).map(|_| random.next() as u8).collect();
         let sum = Sha256::digest(&content);
         let hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
         let digest = format!("sha256:{hex}");

@@ -74,7 +74,7 @@ fn fitting(random: &mut Random, kind: Option<Kind>) -> Value {
             (0..random.below(4)).map(|_| element(random)).collect()
         }
         Some(Flag) => random.one_in(2).into(),
-        Some(Seconds) => (random.number() >> random.below(64)).into(),
+        Some(Seconds) => (random.next() >> random.below(64)).into(),
     }
 }
 
@@ -289,7 +289,7 @@ fn auth_117_auth_136_what_is_signed_is_json() {
     let key = Ed25519::from_bytes(&[7; 32]).key_id(&key);
     for _ in 0..rounds() / 100 {
         let [one, other, third] = [(); 3].map(|()| random::text(&mut random));
-        let now = UnixTime::from_secs(random.number() >> random.below(64));
+        let now = UnixTime::from_secs(random.next() >> random.below(64));
         let mut memory = vec![0; 1 << 15];
         let mut out = Writer::new(&mut memory);
         jws::put_assertion(&one, &other, now, &[7; 16], &key, &mut out).unwrap();

@@ -188,15 +188,15 @@ impl<'de> Deserialize<'de> for Bytes {
 
 pub(crate) fn plain(random: &mut Random, depth: usize) -> Plain {
     Plain {
-        number: random.number() as i64 >> random.below(64),
+        number: random.next() as i64 >> random.below(64),
         float: float(random),
         text: text(random),
-        option: random.one_in(2).then(|| random.number() as u8),
+        option: random.one_in(2).then(|| random.next() as u8),
         absent: (depth > 0 && random.one_in(2)).then(|| Box::new(plain(random, depth - 1))),
         tuple: (
             random.one_in(2),
             text(random).chars().next().unwrap_or('\u{0}'),
-            [random.number() as u16, 0],
+            [random.next() as u16, 0],
         ),
         unit: (),
     }
@@ -205,12 +205,12 @@ pub(crate) fn plain(random: &mut Random, depth: usize) -> Plain {
 pub(crate) fn external(random: &mut Random, depth: usize) -> External {
     match random.below(if depth == 0 { 8 } else { 10 }) {
         0 => External::Unit,
-        1 => External::Newtype(f32::from_bits(random.number() as u32 & 0xbfff_ffff)),
-        2 => External::Tuple(random.number() as i32, text(random)),
+        1 => External::Newtype(f32::from_bits(random.next() as u32 & 0xbfff_ffff)),
+        2 => External::Tuple(random.next() as i32, text(random)),
         3 => External::Empty {},
         4 => External::NewUnit(()),
         5 => External::NewOption(random.one_in(2).then_some(7)),
-        6 => External::Quote(random.number() as u8),
+        6 => External::Quote(random.next() as u8),
         7 => External::Renamed,
         _ => External::Struct {
             a: random.one_in(2).then(|| Box::new(external(random, depth - 1))),
@@ -224,7 +224,7 @@ pub(crate) fn internal(random: &mut Random, depth: usize) -> Internal {
         0 => Internal::UnitOne,
         1 => Internal::NewPlain(plain(random, 1)),
         _ => Internal::StructOne {
-            a: random.number() as u8,
+            a: random.next() as u8,
             list: (0..random.below(3)).map(|_| internal(random, depth - 1)).collect(),
         },
     }
@@ -234,7 +234,7 @@ pub(crate) fn adjacent(random: &mut Random, depth: usize) -> Adjacent {
     match random.below(if depth == 0 { 3 } else { 4 }) {
         0 => Adjacent::Unit,
         1 => Adjacent::Newtype(text(random)),
-        2 => Adjacent::Tuple(random.number() as u8, random.number() as i8),
+        2 => Adjacent::Tuple(random.next() as u8, random.next() as i8),
         _ => Adjacent::Struct { a: random.one_in(2), inner: Box::new(adjacent(random, depth - 1)) },
     }
 }
@@ -243,13 +243,13 @@ pub(crate) fn untagged(random: &mut Random, depth: usize) -> Untagged {
     match random.below(if depth == 0 { 7 } else { 10 }) {
         0 => Untagged::Unit,
         1 => Untagged::Bool(random.one_in(2)),
-        2 => Untagged::Int(random.number() as i64),
-        3 => Untagged::Big(random.number() | 1 << 63),
-        4 => Untagged::Float(0.5 + f64::from(random.number() as i16)),
-        5 => Untagged::Pair(random.number() as u8, text(random)),
+        2 => Untagged::Int(random.next() as i64),
+        3 => Untagged::Big(random.next() | 1 << 63),
+        4 => Untagged::Float(0.5 + f64::from(random.next() as i16)),
+        5 => Untagged::Pair(random.next() as u8, text(random)),
         6 => Untagged::Text(text(random)),
         7 => {
-            Untagged::Struct { a: random.number() as u8, b: Box::new(untagged(random, depth - 1)) }
+            Untagged::Struct { a: random.next() as u8, b: Box::new(untagged(random, depth - 1)) }
         }
         // Neither of length two, which could be a pair, nor with keys of a struct.
         8 => Untagged::List(
@@ -265,8 +265,8 @@ pub(crate) fn untagged(random: &mut Random, depth: usize) -> Untagged {
 
 pub(crate) fn flat(random: &mut Random) -> Flat {
     Flat {
-        id: random.number() as u32,
-        strict: Inner { x: text(random), y: random.one_in(2).then(|| random.number() as i32) },
+        id: random.next() as u32,
+        strict: Inner { x: text(random), y: random.one_in(2).then(|| random.next() as i32) },
         rest: (0..random.below(4))
             .map(|i| (format!("{}{i}", text(random)), serde_json::Value::from(text(random))))
             .collect(),
@@ -277,18 +277,18 @@ pub(crate) fn maps(random: &mut Random) -> Maps {
     let some = |random: &mut Random| random.below(4);
     Maps {
         text: (0..some(random)).map(|_| (text(random), 1)).collect(),
-        i8: (0..some(random)).map(|_| (random.number() as i8, 2)).collect(),
-        u16: (0..some(random)).map(|_| (random.number() as u16, 3)).collect(),
+        i8: (0..some(random)).map(|_| (random.next() as i8, 2)).collect(),
+        u16: (0..some(random)).map(|_| (random.next() as u16, 3)).collect(),
         i64: (0..some(random)).map(|_| (random.pick(&[i64::MIN, i64::MAX, 0, -1]), 4)).collect(),
         u64: (0..some(random)).map(|_| (random.pick(&[u64::MAX, 0, 1]), 5)).collect(),
         i128: (0..some(random)).map(|_| (random.pick(&[i128::MIN, i128::MAX, 0, 1]), 5)).collect(),
-        newtype: (0..some(random)).map(|_| (Newtype(random.number() as u32), 6)).collect(),
+        newtype: (0..some(random)).map(|_| (Newtype(random.next() as u32), 6)).collect(),
         name: (0..some(random))
             .map(|_| (random.pick(&[Name::FirstOne, Name::SecondOne]), 7))
             .collect(),
         character: (0..some(random))
             .map(|_| (text(random).chars().next().unwrap_or('"'), 8))
             .collect(),
-        set: (0..some(random)).map(|_| random.number() as u8).collect(),
+        set: (0..some(random)).map(|_| random.next() as u8).collect(),
     }
 }
