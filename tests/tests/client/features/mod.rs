@@ -8,7 +8,6 @@ mod declared;
 mod kept;
 mod results;
 mod rounds;
-mod schemas;
 mod skills;
 mod task_poll;
 mod tasks;

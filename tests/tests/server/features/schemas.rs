@@ -1,5 +1,5 @@
-//! JSON Schema: schemas that a catalog accepts, validation of arguments, and the schemas of the
-//! examples.
+//! JSON Schema: schemas that a catalog accepts, validation of arguments and, by a client, of
+//! structured content, and the schemas of the examples.
 
 use std::time::{Duration, Instant};
 
@@ -39,6 +39,16 @@ fn fault(schema: &str, arguments: &str) -> Option<String> {
     found
 }
 
+/// Validates structured content by the output schema of a listed tool, as a client does.
+fn verdict(schema: &str, content: Option<&str>) -> Option<String> {
+    let listed = format!(r#"{{"name":"t","inputSchema":{DEFAULT},"outputSchema":{schema}}}"#);
+    let tool: Tool<'_> = raw(&listed).to().expect("a tool");
+    let [text, read] = [Entry::from(&tool), Entry::from(tool)]
+        .map(|entry| entry.check_structured(content.map(raw)).err().map(|fault| fault.to_string()));
+    assert_eq!(text, read, "{schema} {content:?}");
+    read
+}
+
 const DEFAULT: &str = r#"{"type":"object"}"#;
 const NEW: &str = r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object"}"#;
 
@@ -57,8 +67,10 @@ fn sch_01_the_newest_dialect_is_taken_and_is_the_default() {
     for dialect in ["", r#""$schema":"https://json-schema.org/draft/2020-12/schema","#] {
         let schema = format!(r#"{{{dialect}"type":"object",{beside}"#);
         assert_eq!(check(&schema), Ok(()));
-        let wrong = fault(&schema, r#"{"a":1}"#);
-        assert_eq!(wrong.as_deref(), Some("a: must be of type string, is 1"));
+        let wrong = r#"{"a":1}"#;
+        for found in [fault(&schema, wrong), verdict(&schema, Some(wrong))] {
+            assert_eq!(found.as_deref(), Some("a: must be of type string, is 1"));
+        }
         // Elements before the others, which draft-07 writes in another way.
         let schema = format!(
             r#"{{{dialect}"type":"object","properties":{{"a":{{"prefixItems":[{{"type":"string"}}],"items":{{"type":"integer"}}}}}}}}"#
@@ -76,6 +88,7 @@ fn sch_02_each_dialect_is_read_by_its_own_rules() {
         let schema = format!(r#"{{"$schema":"{name}","type":"object",{beside}"#);
         // It ignores keywords beside a reference.
         assert_eq!((check(&schema), fault(&schema, r#"{"a":1}"#)), (Ok(()), None));
+        assert_eq!(verdict(&schema, Some(r#"{"a":1}"#)), None);
         let items = format!(
             r##"{{"$schema":"{name}","type":"object","definitions":{{"a":{{}}}},"properties":{{"l":{{"type":"array","items":{{"$ref":"#/definitions/a","type":"string"}}}}}}}}"##
         );
@@ -108,11 +121,12 @@ fn sch_03_an_unknown_dialect_is_refused_with_the_reason() {
         let reason = "t: the dialect of a schema must be JSON Schema 2020-12 or draft-07";
         assert_eq!(check(&schema), Err(reason.into()), "{schema}");
         let reason = "$schema: the dialect must be JSON Schema 2020-12 or draft-07";
-        assert_eq!(fault(&schema, "{}").as_deref(), Some(reason));
+        for found in [fault(&schema, "{}"), verdict(&schema, Some("{}"))] {
+            assert_eq!(found.as_deref(), Some(reason), "{schema}");
+        }
         // An output schema as well.
         let tool = Tool::new("t", raw(DEFAULT)).output_schema(raw(&schema));
         assert!(Catalog::new().tools(&[Entry::from(&tool)]).check().is_err());
-        assert!(Entry::from(&tool).check_structured(Some(RawJson::EMPTY)).is_err());
     }
 }
 
@@ -150,12 +164,15 @@ fn sch_06_sch_07_sch_09_nothing_outside_of_a_schema_is_referred_to() {
                 assert_eq!(check(&schema), Err(reason.into()), "{schema}");
                 // An unchecked reference is not followed: nothing is sent.
                 assert_eq!(fault(&schema, "{}"), None);
+                // A client does not believe a result that such a schema describes.
+                let reason = "$ref: is an external reference, which is not supported";
+                assert_eq!(verdict(&schema, Some("{}")).as_deref(), Some(reason), "{schema}");
             }
         }
     }
     for inside in ["#", "#/$defs/a", "#anchor"] {
         let schema = format!(r#"{{"type":"object","properties":{{"a":{{"$ref":"{inside}"}}}}}}"#);
-        assert_eq!(check(&schema), Ok(()));
+        assert_eq!((check(&schema), verdict(&schema, Some("{}"))), (Ok(()), None));
     }
     // An argument with that name, and a text that contains it.
     let schema = r#"{"type":"object","properties":{"$ref":{"type":"string"}},"description":"\"$ref\":\"https://example.com\""}"#;
@@ -172,6 +189,8 @@ fn sch_10_deep_and_long_schemas_cost_bounded_time_and_no_stack() {
     let deepest = nested(most - 1);
     assert_eq!((check(&deepest), fault(&deepest, r#"{"a":{"a":{}}}"#)), (Ok(()), None));
     assert!(RawJson::parse(&nested(most)).is_err(), "RawJson refuses the nesting");
+    let in_a_tool = nested(most - 2);
+    assert_eq!(verdict(&in_a_tool, Some(r#"{"a":{"a":{}}}"#)), None);
     let (open, close) = (r#"{"items":"#.repeat(20), "}".repeat(20));
     let lists =
         format!(r#"{{"type":"object","properties":{{"a":{open}{{"type":"string"}}{close}}}}}"#);
@@ -353,14 +372,6 @@ fn tool_11_a_result_is_measured_by_the_output_schema_of_its_tool() {
 
 #[test]
 fn tool_11_structured_content_is_measured_by_the_output_schema() {
-    let verdict = |schema: &str, content: Option<&str>| {
-        let tool = Tool::new("t", raw(DEFAULT)).output_schema(raw(schema));
-        let [text, read] = [Entry::from(&tool), Entry::from(tool)].map(|entry| {
-            entry.check_structured(content.map(raw)).err().map(|fault| fault.to_string())
-        });
-        assert_eq!(text, read, "{schema} {content:?}");
-        read
-    };
     let weather = r#"{"type":"object","properties":{"degrees":{"type":"number"},"sky":{"enum":["sun","rain"]}},"required":["degrees"]}"#;
     assert_eq!(verdict(weather, Some(r#"{"degrees":21.5,"sky":"rain"}"#)), None);
     assert_eq!(verdict(weather, None).as_deref(), Some("structuredContent: is missing"));
