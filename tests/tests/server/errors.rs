@@ -136,7 +136,7 @@ fn the_kind_of_a_response_is_what_the_client_reads() {
         ToolError::from(RpcError::internal("owned")).into_owned(),
     ];
     for revision in REVISIONS {
-        let mut peer: Peer<8, 0> = Peer::sized(revision, &CONFIG, json!({}));
+        let mut peer = Peer::with_config(revision, &CONFIG, json!({}));
         let mut call = |respond: &dyn Fn(&mut Server<'_>, RequestHandle, &mut Tx<'_>)| {
             let (mut id, mut handle) = (None, None);
             let response = peer.call(|server, request, tx| {
@@ -172,7 +172,7 @@ fn the_kind_of_a_response_is_what_the_client_reads() {
 #[test]
 fn an_error_repeats_no_more_than_1024_bytes() {
     let answer = |message: Value| {
-        let mut peer: Peer<8, 0> = Peer::sized(Revision::LATEST, &CONFIG, json!({}));
+        let mut peer = Peer::with_config(Revision::LATEST, &CONFIG, json!({}));
         peer.say(&message, |_, _, _| {}).remove(0)
     };
     for (len, is_repeated) in [(1024, true), (1025, false)] {

@@ -31,7 +31,7 @@ fn opened(
     revision: Revision,
     extensions: Value,
 ) -> (Peer, Value) {
-    let mut peer: Peer = Peer::sized(Revision::LATEST, config, json!({}));
+    let mut peer = Peer::with_config(Revision::LATEST, config, json!({}));
     let hello = initialize(revision, &json!({"extensions": extensions}));
     let mut is_read = false;
     let answer = peer.say(&hello, |_, event, _| {

@@ -133,7 +133,7 @@ struct Roots(Peer);
 
 impl Roots {
     fn new() -> Self {
-        Self(Peer::sized(Revision::LATEST, &CONFIG, json!({})))
+        Self(Peer::with_config(Revision::LATEST, &CONFIG, json!({})))
     }
 
     /// Returns the response to a line.

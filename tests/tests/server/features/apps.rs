@@ -178,7 +178,7 @@ fn app_04_app_07_a_server_offers_pages_to_clients_that_show_them() {
             (&json!({}), "Measures, and says it in words"),
             (&json!({"extensions": {"org.example/ui": {}}}), "Measures, and says it in words"),
         ] {
-            let mut peer = Peer::<8, 8>::sized(revision, &CONFIG, capabilities.clone());
+            let mut peer = Peer::with_config(revision, &CONFIG, capabilities.clone());
             let answer = peer.ask("tools/list", json!({}), |server, request, tx| {
                 let shows_pages = request.has_extension(ui::EXTENSION_ID);
                 let catalog = if shows_pages { &CATALOG } else { &TEXT_ONLY };

@@ -206,7 +206,7 @@ fn mrtr_06_mrtr_15_no_state_is_kept_after_input_required() {
     static CONFIG: mcp_sansio::ServerConfig<'static> =
         super::support::CONFIG.request_timeout(std::time::Duration::from_secs(5));
     let mut peer: Peer =
-        Peer::sized(Revision::LATEST, &CONFIG, super::support::can_do_everything());
+        Peer::with_config(Revision::LATEST, &CONFIG, super::support::can_do_everything());
     let before = format!("{:?}", peer.server).len();
     for _ in 0..100 {
         let answer = peer.call(|server, request, tx| {

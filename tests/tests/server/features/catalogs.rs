@@ -215,7 +215,7 @@ fn cache_01_cache_02_cache_03_the_six_results_say_for_how_long_and_for_whom() {
     let catalog = Catalog::new().tools(entries(&tools)).cache(u64::MAX, CacheScope::Private);
     for revision in REVISIONS {
         let mut plain: Peer = Peer::new(revision);
-        let mut kept: Peer = Peer::sized(revision, &CONFIG, json!({}));
+        let mut kept = Peer::with_config(revision, &CONFIG, json!({}));
         let mut results = Vec::new();
         for (method, ..) in METHODS {
             results.push((list(&mut plain, &Catalog::new(), method, None), 0, "public"));

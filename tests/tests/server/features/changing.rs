@@ -212,7 +212,7 @@ fn each_client_is_told_once_of_each_list_that_has_changed() {
     for (update, expected) in updates {
         let after = changed(&before, update);
         for revision in REVISIONS {
-            let mut peer = Peer::<8, 8>::new(revision);
+            let mut peer = Peer::new(revision);
             if revision.is_modern() {
                 let all = json!({"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true});
                 let listen = peer.request("subscriptions/listen", json!({"notifications": all}));

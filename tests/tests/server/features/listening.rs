@@ -126,7 +126,7 @@ fn sub_05_a_uri_of_more_than_4096_bytes_is_not_acknowledged() {
     // With its quotes.
     let uri = |len: usize| format!("u:{}", "x".repeat(len - 4));
     let (longest, longer) = (uri(4096), uri(4097));
-    let mut peer = Peer::<8, 8>::new(Revision::V2026_07_28);
+    let mut peer = Peer::new(Revision::V2026_07_28);
     let sent = peer.say_text(&listen(json!(1), &[&longer, "u:a", &longest]), |_, event, _| {
         assert!(matches!(event, ServerEvent::Listening { .. }))
     });

@@ -19,7 +19,7 @@ fn root_07_samp_18_roots_and_sampling_are_never_requested_by_default() {
     static RESTLESS: ServerConfig<'static> =
         CONFIG.ping_interval(Duration::from_secs(1)).request_timeout(Duration::from_secs(3));
     for revision in REVISIONS {
-        let mut peer: Peer = Peer::sized(revision, &RESTLESS, can_do_everything());
+        let mut peer = Peer::with_config(revision, &RESTLESS, can_do_everything());
         let mut methods = Vec::new();
         for second in 0..10 {
             let message = peer.request("tools/call", json!({"name": "t"}));

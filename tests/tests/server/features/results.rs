@@ -7,7 +7,9 @@ use mcp_sansio::{
 use mcp_sansio_tests::delivery::respond;
 use serde_json::{Value, json};
 
-use super::support::{EVERYTHING, Peer, REVISIONS, can_do_everything, entries, raw};
+use super::support::{
+    EVERYTHING, Peer, REVISIONS, assert_refused, can_do_everything, entries, raw,
+};
 
 /// Responds to a `tools/call`; returns the result without members of the envelope.
 fn result_of<T: mcp_sansio::Encode>(revision: Revision, result: &T) -> Value {
@@ -71,13 +73,7 @@ fn tool_17_tool_19_wrong_arguments_are_for_the_model_from_2025_11_25_on() {
             (json!({"n": "1"}), r#"n: must be of type integer, is "1""#),
             (json!({"n": -1}), "n: must be at least 0, is -1"),
         ] {
-            let answer = call(arguments);
-            if revision < Revision::V2025_11_25 {
-                assert_eq!(answer["error"], json!({"code": -32602, "message": reason}));
-            } else {
-                assert_eq!(answer["result"]["isError"], true);
-                assert_eq!(answer["result"]["content"], json!([{"type": "text", "text": reason}]));
-            }
+            assert_refused(revision, &call(arguments), reason);
         }
         assert_eq!(call(json!({"n": 0}))["result"]["content"][0]["text"], "ran");
         assert_eq!(runs, 1, "the tool ran only with valid arguments");
@@ -169,7 +165,7 @@ fn members_are_added_to_a_result_in_every_form() {
         let members = value.as_object().expect("an object");
         let members: BTreeMap<_, _> = members.iter().map(|(key, it)| (key.as_str(), it)).collect();
         for revision in REVISIONS {
-            let mut peer: Peer = Peer::sized(revision, &NAMED, can_do_everything());
+            let mut peer = Peer::with_config(revision, &NAMED, can_do_everything());
             let answers = [0, 1, 2, 3].map(|form| {
                 let mut answer = peer.call(|server, request, tx| {
                     let flat = || Flat { members: members.clone() };

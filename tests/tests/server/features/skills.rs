@@ -26,7 +26,7 @@ const KNOW_SKILLS: [Revision; 3] =
     [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn peer(revision: Revision) -> Peer {
-    Peer::sized(revision, &CONFIG, can_do_everything())
+    Peer::with_config(revision, &CONFIG, can_do_everything())
 }
 
 /// Returns the result of a request.
@@ -81,7 +81,7 @@ fn skl_02_methods_of_skills_exist_where_they_are_declared() {
     for method in ["skills/list", "skills/get", "resources/directory/read"] {
         for revision in REVISIONS {
             let answers = |config| {
-                let mut peer: Peer = Peer::sized(revision, config, can_do_everything());
+                let mut peer = Peer::with_config(revision, config, can_do_everything());
                 let request = peer.request(method, uri.clone());
                 let mut handled = 0;
                 let sent = peer.say(&request, |_, event, _| {

@@ -35,7 +35,7 @@ pub(crate) fn can_do_everything() -> Value {
 }
 
 /// A connection; with a legacy revision, its session is open.
-pub(crate) struct Peer<const N: usize = 8, const S: usize = 8> {
+pub(crate) struct Peer {
     pub(crate) server: Server<'static>,
     pub(crate) revision: Revision,
     capabilities: Value,
@@ -44,22 +44,20 @@ pub(crate) struct Peer<const N: usize = 8, const S: usize = 8> {
 
 impl Peer {
     pub(crate) fn new(revision: Revision) -> Self {
-        Self::sized(revision, &CONFIG, can_do_everything())
+        Self::that_can(revision, can_do_everything())
     }
 
     pub(crate) fn that_can(revision: Revision, capabilities: Value) -> Self {
-        Self::sized(revision, &CONFIG, capabilities)
+        Self::with_config(revision, &CONFIG, capabilities)
     }
-}
 
-impl<const N: usize, const S: usize> Peer<N, S> {
-    pub(crate) fn sized(
+    pub(crate) fn with_config(
         revision: Revision,
         config: &'static ServerConfig<'static>,
         capabilities: Value,
     ) -> Self {
         let mut peer = Self {
-            server: new_server::<N, S>(config),
+            server: new_server::<8, 8>(config),
             revision,
             capabilities: capabilities.clone(),
             ids: 0,
@@ -170,7 +168,7 @@ pub(crate) fn initialize(revision: Revision, capabilities: &Value) -> Value {
 
 /// Returns the capabilities that a server declares in a revision.
 pub(crate) fn declared(revision: Revision, config: &'static ServerConfig<'static>) -> Value {
-    let mut peer: Peer = Peer::sized(Revision::LATEST, config, can_do_everything());
+    let mut peer = Peer::with_config(Revision::LATEST, config, can_do_everything());
     let request = match revision.is_modern() {
         true => peer.request("server/discover", json!({})),
         false => initialize(revision, &json!({})),
@@ -213,3 +211,14 @@ pub(crate) fn in_frames(
 }
 
 pub(crate) const NOW: Instant = Instant::from_millis(0);
+
+/// Asserts that arguments were refused with these words, which are for the model from 2025-11-25
+/// on.
+pub(crate) fn assert_refused(revision: Revision, refused: &Value, words: &str) {
+    if revision < Revision::V2025_11_25 {
+        assert_eq!(refused["error"], json!({"code": -32602, "message": words}));
+    } else {
+        assert_eq!(refused["result"]["isError"], true);
+        assert_eq!(refused["result"]["content"], json!([{"type": "text", "text": words}]));
+    }
+}

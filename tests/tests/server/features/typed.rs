@@ -5,7 +5,7 @@ use mcp_sansio::types::{TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, Revision, Target};
 use serde_json::{Value, json};
 
-use super::support::{Peer, REVISIONS};
+use super::support::{Peer, REVISIONS, assert_refused};
 
 #[derive(Tools)]
 enum Call {
@@ -44,17 +44,6 @@ fn tool_17_faults_of_typed_arguments_are_for_the_model_from_2025_11_25_on() {
         let words = "second: is unknown, must be one of seconds\n\
                      seconds: is missing, must be an integer from 1 to 9";
         assert_refused(revision, &refused, words);
-    }
-}
-
-/// Asserts that arguments were refused with these words, which are for the model from 2025-11-25
-/// on.
-fn assert_refused(revision: Revision, refused: &Value, words: &str) {
-    if revision < Revision::V2025_11_25 {
-        assert_eq!(refused["error"], json!({"code": -32602, "message": words}));
-    } else {
-        assert_eq!(refused["result"]["isError"], true);
-        assert_eq!(refused["result"]["content"], json!([{"type": "text", "text": words}]));
     }
 }
 

@@ -48,7 +48,7 @@ fn tsk_06_tsk_08_tsk_09_a_session_is_refused_by_the_catalog() {
         ("must", AS_A_TASK, Err(-32601)),
     ];
     for config in [&PLAIN, &WITH_TASKS] {
-        let mut peer: Peer = Peer::sized(Revision::V2025_11_25, config, json!({}));
+        let mut peer = Peer::with_config(Revision::V2025_11_25, config, json!({}));
         let has_tasks = config.capabilities().contains(ServerFeatures::TASKS);
         for (name, task, plain) in expected {
             let (task, plain) = if has_tasks { (task, plain) } else { (PLAINLY, PLAINLY) };
@@ -76,7 +76,7 @@ fn tex_01_tex_04_a_request_without_the_extension_is_refused_by_the_catalog() {
         ),
     ] {
         for config in [&PLAIN, &WITH_TASKS] {
-            let mut peer: Peer = Peer::sized(Revision::LATEST, config, declared.clone());
+            let mut peer = Peer::with_config(Revision::LATEST, config, declared.clone());
             for (name, mut mode) in ["never", "may", "must"].into_iter().zip(expected) {
                 if !config.capabilities().contains(ServerFeatures::TASKS) {
                     mode = PLAINLY;
