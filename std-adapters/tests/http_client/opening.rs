@@ -16,7 +16,7 @@ fn http_07_http_10_http_15_http_30_a_modern_server_is_probed_and_then_called() {
         let played = play(
             &CLIENT,
             chunk,
-            move |seen| if as_events { modern(seen).as_event() } else { modern(seen) },
+            move |seen| if as_events { modern(seen).into_event() } else { modern(seen) },
             async |client| call(&client, "greet").await,
         );
         assert_eq!(played.result.unwrap(), "called");
@@ -31,7 +31,7 @@ fn http_07_http_10_http_15_http_30_a_modern_server_is_probed_and_then_called() {
 #[test]
 fn a_stream_that_stays_open_after_the_result_of_the_probe_delays_no_call() {
     let server = |seen: &Seen| match seen.message() {
-        "server/discover" => modern(seen).as_event().hold(),
+        "server/discover" => modern(seen).into_event().hold(),
         _ => modern(seen),
     };
     let played = play(&CLIENT, 64, server, async |client| {

@@ -97,7 +97,7 @@ impl Response {
     }
 
     /// The same message as an event.
-    pub(crate) fn as_event(self) -> Self {
+    pub(crate) fn into_event(self) -> Self {
         Self::events(&format!("data: {}\n\n", self.body))
     }
 

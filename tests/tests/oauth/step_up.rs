@@ -337,17 +337,15 @@ fn auth_96_scope_that_was_withdrawn_is_not_asked_for_for_ever() {
 
 #[test]
 fn auth_96_a_program_does_not_ask_for_scope_that_was_withdrawn_for_ever() {
-    let enterprise = IdentityProvider::new("https://idp.test", "https://idp.test/token", SECRET);
-    for grant in [Grant::ClientCredentials, Grant::Enterprise(enterprise)] {
+    for grant in [Grant::ClientCredentials, Grant::Enterprise(PROVIDER)] {
         let mut program = Program::new(Setup { grant, clients: &[SECRET], ..SETUP });
         program.world.challenge = "Bearer scope=\"old\"".to_owned();
         program.world.gives_refresh = false;
-        program.world.gives_assertions = true;
         program.assertions = vec!["one", "two", "three"];
         assert_eq!(program.request(), Ok(200), "{grant:?}");
         program.world.challenge = "Bearer scope=\"new\"".to_owned();
         program.world.end_tokens();
-        for url in [TOKEN, "https://idp.test/token"] {
+        for url in [TOKEN, "https://idp.test/oauth/token"] {
             program.world.answer_next(url, Answer::error(400, "invalid_scope"));
         }
         assert!(program.request().unwrap_err().ends_with("invalid_scope"), "{grant:?}");

@@ -248,9 +248,7 @@ pub(crate) fn untagged(random: &mut Random, depth: usize) -> Untagged {
         4 => Untagged::Float(0.5 + f64::from(random.next() as i16)),
         5 => Untagged::Pair(random.next() as u8, text(random)),
         6 => Untagged::Text(text(random)),
-        7 => {
-            Untagged::Struct { a: random.next() as u8, b: Box::new(untagged(random, depth - 1)) }
-        }
+        7 => Untagged::Struct { a: random.next() as u8, b: Box::new(untagged(random, depth - 1)) },
         // Neither of length two, which could be a pair, nor with keys of a struct.
         8 => Untagged::List(
             (0..random.pick(&[0, 1, 3])).map(|_| untagged(random, depth - 1)).collect(),
