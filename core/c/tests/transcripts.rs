@@ -165,5 +165,5 @@ fn the_peers_of_all_transcripts_get_the_same_bytes() {
         played += 1;
     }
     println!("{played} transcripts, {bytes} bytes sent");
-    assert!(played > 250, "only {played} transcripts of servers");
+    assert!(played > 240, "only {played} transcripts of servers");
 }

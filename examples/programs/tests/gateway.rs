@@ -41,7 +41,7 @@ fn the_servers_are_of_two_eras() {
     let mut server = Server::spawn(Command::new(SERVER).arg("--legacy"));
     let mut output = server.output();
     server.send(&call(1, "test_simple_text", json!({})));
-    assert_eq!(output.next()["error"]["code"], -32022);
+    assert_eq!(output.next()["error"]["code"], -32600);
 }
 
 #[test]
