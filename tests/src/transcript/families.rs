@@ -334,8 +334,8 @@ $subscribed
 "#
 }
 
-/// Errors of any code: those of JSON-RPC, of implementations, and those that 2026-07-28 leaves free;
-/// and whatever else is no modern server's response. An oversized response may be that of one.
+/// Errors of any code: those of JSON-RPC, of implementations, and those that 2026-07-28 leaves
+/// free; and whatever else is no modern server's response. An oversized response may be one.
 const OTHER_ANSWERS: &str = "ver_10_ver_13_err_04_any_other_answer_means_a_legacy_server";
 
 fn other_answers() -> String {

@@ -7,8 +7,9 @@ use std::{env, fs};
 
 use serde_json::Value;
 
-/// Items and fields that the macros refuse, with the refused token in `«»`. Behind `=>` stands a part
-/// of the message for those before it. A line that begins with blanks goes on with the one before.
+/// Items and fields that the macros refuse, with the refused token in `«»`. Behind `=>` stands a
+/// part of the message for those before it. A line that begins with blanks goes on with the one
+/// before.
 /// No other error follows, also where the type is used.
 const REFUSED: &str = r##"
 #[arg(«lenght» = 1..=2)] a: u8
