@@ -1,10 +1,8 @@
 //! Streams that hold a few bytes, and requests that are longer than all buffers.
 
 use futures_lite::future;
-use mcp_sansio::types::{CallToolParams, LoggingLevel};
-use mcp_sansio::{
-    CallOptions, Json, LogMessage, OwnedJson, RawJson, Revision, ServerEvent, Violation,
-};
+use mcp_sansio::types::LoggingLevel;
+use mcp_sansio::{Json, LogMessage, OwnedJson, RawJson, ServerEvent, Violation};
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ClientLimits, Connector};
 use serde_json::json;
 
@@ -21,14 +19,7 @@ fn echo(event: &ServerEvent<'_>, session: &mut Session) {
 }
 
 async fn say(client: &Client, what: &str) -> Result<OwnedJson, CallError> {
-    let arguments = OwnedJson::new(&Json(json!({"say": what})), Revision::LATEST).unwrap();
-    client
-        .request(
-            "tools/call",
-            &CallToolParams::new("echo").arguments(arguments.as_json()),
-            CallOptions::new(),
-        )
-        .await
+    client.call_tool("echo", &Json(json!({"say": what}))).await
 }
 
 #[test]

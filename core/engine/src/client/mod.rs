@@ -309,14 +309,13 @@ impl<'c> ClientEngine<'c> {
             || method == methods::LOGGING_SET_LEVEL;
         let kept = if may_repeat { Some(own()?) } else { None };
         let options = self.state.with_task(method, kept.as_ref(), options);
-        let is_free = !self.core.tx().is_mid_frame();
         let sent =
             self.send_first(driver, |client, tx| client.request(now, method, params, options, tx));
         let kept = match &sent {
             Err(SendError::Full | SendError::TooManyCalls) => Some(kept.map_or_else(own, Ok)?),
             _ => kept,
         };
-        self.begin(now, method, kept, options, sent, is_free)
+        self.begin(now, method, kept, options, sent, driver)
     }
 
     /// Makes a call of which the middleware is asked. One that cannot be sent has a result that
@@ -364,9 +363,8 @@ impl<'c> ClientEngine<'c> {
             self.flush(now, driver);
             return Ok(id);
         }
-        let is_free = !self.core.tx().is_mid_frame();
         let sent = self.send_first(driver, |client, tx| client.listen(now, filter, options, tx));
-        self.begin(now, LISTEN, Some(kept), options, sent, is_free)
+        self.begin(now, LISTEN, Some(kept), options, sent, driver)
     }
 
     /// Sends a notification: one with a method of its own, or that the roots have changed. Returns
@@ -382,11 +380,7 @@ impl<'c> ClientEngine<'c> {
         params: &P,
         driver: &mut impl Driver,
     ) -> SendResult<Option<CallId>> {
-        let is_free = !self.core.tx().is_mid_frame();
-        let sent = match self.has_precedence() {
-            Err(error) => Err(error),
-            Ok(()) => self.send(driver, |client, tx| notify(client, method, params, tx)),
-        };
+        let sent = self.send_first(driver, |client, tx| notify(client, method, params, tx));
         if !self.state.may_wait(&sent) {
             return sent.map(|()| None);
         }
@@ -395,7 +389,7 @@ impl<'c> ClientEngine<'c> {
         let pending = self.state.calls.add(now, method.to_owned(), params, CallOptions::new());
         pending.asked = Asked::Notification;
         let id = pending.id;
-        self.wait(id, is_free);
+        self.wait(now, id, driver);
         Ok(Some(id))
     }
 
@@ -430,13 +424,22 @@ impl<'c> ClientEngine<'c> {
     }
 
     /// Sends a call at once, unless others wait.
-    fn send_first(
+    fn send_first<R>(
         &mut self,
         driver: &mut impl Driver,
-        call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> SendResult<Call>,
-    ) -> SendResult<Call> {
+        call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> SendResult<R>,
+    ) -> SendResult<R> {
         self.has_precedence()?;
-        self.send(driver, call)
+        self.send(driver, |client, tx| {
+            let is_free = !tx.is_mid_frame();
+            let sent = call(client, tx);
+            if is_free && sent.is_err() && tx.is_mid_frame() {
+                // It does not fit, and goes on with a copy of its parameters, which is another
+                // value: it begins with that, too. Only an empty buffer takes a part of a frame.
+                tx.clear();
+            }
+            sent
+        })
     }
 
     /// Whether nothing waits to be sent.
@@ -447,7 +450,7 @@ impl<'c> ClientEngine<'c> {
         Err(if self.core.tx().is_idle() { SendError::TooManyCalls } else { SendError::Full })
     }
 
-    /// Adds a call that was sent, or waits. `is_free`: no other frame was partly written before.
+    /// Adds a call that was sent, or waits.
     fn begin(
         &mut self,
         now: Instant,
@@ -455,7 +458,7 @@ impl<'c> ClientEngine<'c> {
         params: Option<OwnedJson>,
         options: CallOptions,
         sent: SendResult<Call>,
-        is_free: bool,
+        driver: &mut impl Driver,
     ) -> SendResult<CallId> {
         let state = &mut self.state;
         let due = state.end_of(now, &options);
@@ -465,18 +468,19 @@ impl<'c> ClientEngine<'c> {
             Some(call) => state.calls.sent(id, call),
             None => {
                 state.calls.set_due(id, Some(due));
-                self.wait(id, is_free);
+                self.wait(now, id, driver);
             }
         }
         Ok(id)
     }
 
-    /// Adds a new call to those that wait. `is_free`: no other frame was partly written before it.
-    fn wait(&mut self, id: CallId, is_free: bool) {
-        let state = &mut self.state;
-        state.is_begun |= is_free && self.core.tx().is_mid_frame();
-        state.waiting.push_back(Waiting::Call(id));
-        state.new_calls += 1;
+    /// Adds a new call to those that wait.
+    fn wait(&mut self, now: Instant, id: CallId, driver: &mut impl Driver) {
+        self.state.waiting.push_back(Waiting::Call(id));
+        self.state.new_calls += 1;
+        if self.core.tx().is_idle() {
+            self.flush(now, driver);
+        }
     }
 
     /// Sends a notification, or makes any other call of the core's client, at once or not at all.

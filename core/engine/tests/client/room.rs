@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::types::SubscriptionFilter;
-use mcp_sansio::{CallOptions, SendError};
+use mcp_sansio::{CallOptions, Json, SendError};
 use mcp_sansio_engine::{CallError, Cancelled, Limits};
 use serde_json::{Value, json};
 
@@ -191,10 +191,14 @@ fn a_long_call_that_is_given_up_is_cut_off_and_others_follow() {
 fn a_notification_is_sent_at_once_or_waits_in_its_place() {
     let mut scene = Scene::with(D, limits(256, 3));
     let own = "notifications/own";
-    let sent = scene.engine.notify(scene.now, own, &owned(&json!({"n": 1})), &mut scene.person);
+    let long = Json(json!({"n": 0, "text": "x".repeat(1_000)}));
+    let waits = scene.engine.notify(scene.now, own, &long, &mut scene.person).unwrap().unwrap();
+    assert_eq!(scene.sent_one()["params"], long.0);
+    scene.take(waits).unwrap();
+    let sent = scene.engine.notify(scene.now, own, &Json(json!({"n": 1})), &mut scene.person);
     assert_eq!(sent, Ok(None));
     scene.call("tools/call", text(), CallOptions::new());
-    let params = owned(&json!({"n": 2, "text": "x".repeat(1_000)}));
+    let params = Json(json!({"n": 2, "text": "x".repeat(1_000)}));
     let waits = scene.engine.notify(scene.now, own, &params, &mut scene.person).unwrap().unwrap();
     let after = scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
     assert!(scene.engine.take(waits).is_none());
@@ -245,7 +249,7 @@ fn a_notification_waits_behind_calls_that_wait_for_others_to_end() {
     scene.call("tools/call", json!({"name": "a"}), CallOptions::new());
     scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
     let first = scene.sent_one();
-    let params = owned(&json!({"n": 1}));
+    let params = Json(json!({"n": 1}));
     let own = "notifications/own";
     let waits = scene.engine.notify(scene.now, own, &params, &mut scene.person).unwrap();
     assert!(waits.is_some());

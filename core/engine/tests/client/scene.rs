@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, InputRequest, SubscriptionFilter};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, OwnedJson, RawJson,
+    CallOptions, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, Json, OwnedJson, RawJson,
     Revision, Revisions,
 };
 use mcp_sansio_engine::{
@@ -214,7 +214,7 @@ impl Scene {
         params: Value,
         options: CallOptions,
     ) -> Result<CallId, mcp_sansio::SendError> {
-        self.engine.call(self.now, method, &owned(&params), options, &mut self.person)
+        self.engine.call(self.now, method, &Json(params), options, &mut self.person)
     }
 
     /// Calls a tool, and returns the request with the id of the call.
