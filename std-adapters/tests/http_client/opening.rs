@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mcp_sansio::Json;
 use mcp_sansio_adapters::asynchronous::client::http::HttpLimits;
 use mcp_sansio_adapters::asynchronous::client::{ClientLimits, Connector};
 use serde_json::json;
@@ -25,6 +26,22 @@ fn http_07_http_10_http_15_http_30_a_modern_server_is_probed_and_then_called() {
         assert_eq!(played.trace, expected, "{chunk} {as_events}");
         // 2026-07-28 has no sessions, so there is nothing to end.
         assert_eq!(played.dials.len(), 1, "{chunk} {as_events}");
+    }
+}
+
+#[test]
+fn arguments_that_are_longer_than_the_output_buffer_are_posted() {
+    for (config, server) in [(&LEGACY, legacy as fn(&Seen) -> Response), (&MODERN, modern)] {
+        let server = move |seen: &Seen| {
+            let text = seen.body["params"]["arguments"]["text"].as_str();
+            assert!(seen.message() != "tools/call" || text.unwrap().len() == 3 << 20);
+            server(seen)
+        };
+        let played = play(config, 1 << 16, server, async |client| {
+            let arguments = Json(json!({"text": "x".repeat(3 << 20)}));
+            client.call_tool("greet", &arguments).await.map(|_| ())
+        });
+        assert!(played.result.is_ok(), "{:?}", played.result);
     }
 }
 
