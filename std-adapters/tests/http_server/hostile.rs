@@ -132,6 +132,32 @@ fn s3_a_client_that_pauses_before_it_reads_has_its_time_for_each_response() {
 }
 
 #[test]
+fn s3_a_post_whose_stream_is_not_read_times_out() {
+    let mut world = World::new(HttpOptions {
+        sse_path: Some("/sse"),
+        read_timeout: SHORT,
+        ..HttpOptions::new()
+    });
+    let stream = world.connect(&request("GET", "/sse", &[], ""));
+    world.until("the stream begins", || stream.text().contains("session="));
+    let text = stream.text();
+    let target = text.split_once("data: ").unwrap().1.lines().next().unwrap().to_owned();
+    stream.get().takes = Takes::Nothing;
+    let peer = world.connect("");
+    let ping = request("POST", &target, &[], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    // Until the buffers of the stream are full. The time of the request is over in the same moment
+    // as that of the stream, without which there is no session.
+    let refused = || peer.answers("503") + peer.answers("404");
+    let mut sent = 0;
+    while refused() == 0 {
+        sent += 1;
+        peer.send(&ping);
+        world.until("an answer", || peer.answers("202") + refused() == sent);
+    }
+    world.until("the stream is let go", || stream.is_gone());
+}
+
+#[test]
 fn s6_a_modern_client_that_disconnected_is_detected_behind_pipelined_requests() {
     let ahead = "x".repeat(400_000);
     for then in [Then::End, Then::Flood("x")] {

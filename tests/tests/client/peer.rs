@@ -132,7 +132,8 @@ impl Peer {
                 Some(ClientEvent::CallFinished { call, outcome: CallOutcome::TimedOut }) => {
                     Some(call)
                 }
-                _ => None,
+                None | Some(ClientEvent::RequestTimedOut { .. }) => None,
+                other => panic!("{other:?}"),
             })
         });
         ended.expect("only Full is expected")

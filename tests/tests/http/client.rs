@@ -195,12 +195,18 @@ fn http_40_sse_09_a_response_that_is_cut_off_anywhere_is_lost_or_taken_up_again(
 
 #[test]
 fn sess_03_sess_11_http_26_a_session_is_known_before_the_body_is_read() {
+    for name in ["Mcp-Session-Id", "MCP-Session-Id", "mcp-session-id"] {
+        is_known_before_the_body_is_read(name);
+    }
+}
+
+fn is_known_before_the_body_is_read(name: &str) {
     let mut device = Device::connected(Era::Legacy);
     let (mut exchange, head) = device.post();
     assert!(!head.contains("mcp-"), "{head}");
     let result = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
     let response = format!(
-        "HTTP/1.1 200 OK\r\nMcp-Session-Id: s-1\r\nContent-Type: text/event-stream\r\n\r\ndata: {result}\n\n"
+        "HTTP/1.1 200 OK\r\n{name}: s-1\r\nContent-Type: text/event-stream\r\n\r\ndata: {result}\n\n"
     );
     assert_eq!(device.read(&mut exchange, &response, 10), Some(NextStep::Done));
     let session = (device.session.id(), device.session.revision());

@@ -380,3 +380,14 @@ fn an_invalid_request_of_the_server_with_the_id_of_a_call_is_not_its_response() 
     }
     assert!(observed(Frame::Complete(br#"{"id":2,"result":{}}"#)));
 }
+
+#[test]
+fn the_error_in_a_body_is_known_whatever_its_id() {
+    let session = HttpSession::new();
+    let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32020,"message":"no"}} "#;
+    let found = session.json_rpc_error(error.as_bytes()).unwrap();
+    assert_eq!(found.get("code").and_then(RawJson::as_i64), Some(-32020));
+    for other in [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "no JSON", ""] {
+        assert!(session.json_rpc_error(other.as_bytes()).is_none(), "{other}");
+    }
+}

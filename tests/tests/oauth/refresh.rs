@@ -179,7 +179,7 @@ fn auth_90_a_renewal_that_fails_early_leaves_the_token_in_use() {
         program.outcomes = vec![(program.sent, outcome.clone())];
         assert_eq!(program.request(), Ok(200), "{outcome:?}");
         let trace = program.trace();
-        assert!(trace.ends_with("mcp 200"), "{trace}");
+        assert!(trace.contains("refresh_token") && trace.ends_with("mcp 200"), "{trace}");
         // It is not tried again before the token ends.
         assert_eq!(program.request(), Ok(200));
         assert_eq!(program.trace(), "mcp 200", "{outcome:?}");

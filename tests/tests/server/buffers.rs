@@ -494,4 +494,5 @@ fn an_empty_tx_buffer_has_nothing_pending_and_all_its_room() {
     assert_eq!(TxBuffer::with_limit(vec![0; 8], 0).room(), 8);
     assert_eq!(TxBuffer::new(Vec::new()).room(), 0, "without a limit the storage does not grow");
     assert!(RxBuffer::new(Vec::new()).spare().is_empty());
+    assert_eq!(RxBuffer::with_limit(Vec::new(), 1).spare().len(), 1);
 }

@@ -430,10 +430,11 @@ impl<'c> ClientEngine<'c> {
         call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> SendResult<R>,
     ) -> SendResult<R> {
         self.has_precedence()?;
+        let may_wait = self.state.new_calls < self.state.limits.max_pending;
         self.send(driver, |client, tx| {
             let is_free = !tx.is_mid_frame();
             let sent = call(client, tx);
-            if is_free && sent.is_err() && tx.is_mid_frame() {
+            if may_wait && is_free && sent.is_err() && tx.is_mid_frame() {
                 // It does not fit, and goes on with a copy of its parameters, which is another
                 // value: it begins with that, too. Only an empty buffer takes a part of a frame.
                 tx.clear();

@@ -26,9 +26,15 @@ fn text() -> Value {
 
 #[test]
 fn long_calls_leave_in_their_order_through_a_small_buffer() {
-    for revision in [D, E] {
+    for (revision, is_text) in [(D, false), (D, true), (E, false), (E, true)] {
         let mut scene = Scene::with(revision, limits(256, 2));
-        let first = scene.call("tools/call", text(), CallOptions::new());
+        // A value of the caller, and JSON text.
+        let (params, options) = (owned(&text()), CallOptions::new());
+        let first = match is_text {
+            true => scene.engine.call(scene.now, "tools/call", &params, options, &mut scene.person),
+            false => scene.try_call("tools/call", text(), options),
+        };
+        let first = first.unwrap();
         let second = scene.call("tools/call", json!({"name": "b"}), CallOptions::new());
         let refused = scene.try_call("tools/call", json!({"name": "c"}), CallOptions::new());
         assert_eq!(refused, Err(SendError::Full), "two calls wait");

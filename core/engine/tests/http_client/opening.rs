@@ -107,6 +107,17 @@ fn ver_15_bc_04_a_modern_error_does_not_lead_to_initialize() {
 }
 
 #[test]
+fn errors_that_identify_no_era_fail_connecting() {
+    for status in [401, 403, 503] {
+        let mut scene = Scene::any();
+        let discover = scene.takes("POST /mcp server/discover");
+        scene.responds(&discover, status, &[], "");
+        assert!(matches!(scene.engine.connect_state(), ConnectState::Failed(_)), "{status}");
+        assert_eq!(scene.trace, ["POST /mcp server/discover"], "{status}");
+    }
+}
+
+#[test]
 fn a_server_that_refuses_to_hear_of_the_opened_session_is_called_all_the_same() {
     let mut scene = Scene::any();
     let discover = scene.takes("POST /mcp server/discover");

@@ -7,7 +7,8 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{
     Call, CallOutcome, Change, ClientFeatures, ClientRequest, Delivery, Instant, LogMessage,
-    Progress, RawJson, RequestHandle, RpcError, SendError, Server, ServerEvent, Violation,
+    Progress, RawJson, RequestHandle, Revision, RpcError, SendError, Server, ServerEvent,
+    Violation,
 };
 
 use super::corpus::SERVERS;
@@ -195,8 +196,11 @@ impl Role for ServerApp {
                 Violation::TooManyRequests
                 | Violation::UnknownMethod
                 | Violation::InvalidParams
-                | Violation::NotInitialized
                 | Violation::UnsupportedVersion => {}
+                // The probe, at a server without the modern era.
+                Violation::NotInitialized => {
+                    assert!(!server.config().revisions.contains(Revision::LATEST));
+                }
                 other => panic!("{other:?}"),
             },
             ServerEvent::PeerError(error) => panic!("{error:?}"),

@@ -31,9 +31,32 @@ fn theirs(query: &str) -> Vec<(String, String)> {
 /// Returns a query of pieces, good and bad ones.
 fn random_query(random: &mut Random) -> String {
     const PIECES: &[&str] = &[
-        "&", "&", "=", "=", "+", "%", "%4", "%41", "%zz", "%26", "%3d", "%2B", "%00", "%ff", "%c3",
-        "%a9", "%E2%82", "%AC", "%e2%82", "%f0%9f", "%98", "%ed%a0", "%80", "é", "a", "code",
-        "state", "iss", "\0",
+        "&",
+        "&",
+        "=",
+        "=",
+        "+",
+        "%",
+        "%4",
+        "%41",
+        "%zz",
+        "%26",
+        "%3d",
+        "%2B",
+        "%00",
+        "%ff",
+        "%c3",
+        "%a9",
+        "%E2%82%AC",
+        "%e2%82",
+        "%f0%9f%98",
+        "%ed%a0%80",
+        "é",
+        "a",
+        "code",
+        "state",
+        "iss",
+        "\0",
     ];
     (0..random.below(16)).map(|_| random.pick(PIECES)).collect()
 }

@@ -94,7 +94,8 @@ impl Connection {
                     let field = |name| str::from_utf8(head.fields.nth(name, 0)?).ok();
                     answer.status = head.status;
                     answer.session = field("mcp-session-id").map(str::to_owned);
-                    answer.is_stream = field("content-type") == Some("text/event-stream");
+                    answer.is_stream = field("content-type")
+                        .is_some_and(|kind| kind.starts_with("text/event-stream"));
                     answer.body.clear();
                 }
                 Part::Body(piece) => answer.body.extend_from_slice(piece),
