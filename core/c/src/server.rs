@@ -200,7 +200,7 @@ fn are_valid<R: Row>(rows: &[R]) -> bool {
     rows.iter().all(|row| row.value().is_some())
 }
 
-// Where the features are not known while compiling, the code for all of them is linked: 2.9 KB.
+// Code for all features, 2.9 KB, is linked unless they are known while compiling.
 #[inline(always)]
 fn declare_all(config: &mut ServerConfig<'static>, features: ServerFeatures) {
     declare(config, features, features);

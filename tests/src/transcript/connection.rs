@@ -12,7 +12,7 @@ use super::setup::Setup;
 use super::wire::{PATIENCE, WAYS, Way};
 
 type State = ServerState<8, 8>;
-/// What arrives, and when, in milliseconds.
+/// The lines that arrive, with their times in milliseconds.
 type Input = Vec<(u64, Vec<u8>)>;
 
 /// Plays the input of a server's transcript and its times in all ways. Each request is responded to

@@ -153,7 +153,7 @@ fn serve<H: ToolHandler>() {} fn main2() { serve::<«u8»>() }
 => `u8` has no tools that return at once
 fn serve<H: AsyncToolHandler>() {} fn main2() { serve::<«u8»>() }
 => `u8` has no tools that take time
-// What a handler returns.
+// The results of a handler.
 fn call() -> ToolResult<'static> { std::fs::read("a")«?»; Err("no")? }
 => `?` couldn't convert the error: `std::io::Error: IntoToolError<'_>` is not satisfied
 fn call() -> ToolResult<'static> { Ok(ToolOutput::Structured(«7») ) }

@@ -202,7 +202,7 @@ fn listed<'r>(items: impl Iterator<Item = RawJson<'r>>, member: &str) -> Vec<Str
 
 const TEXT: &str = "zażółć 🦀 \u{2028} \" \\";
 
-/// What all reference servers share.
+/// The features that all reference servers share.
 static OFFER: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../../interop/servers/offer.json"))
         .expect("the offer is JSON")

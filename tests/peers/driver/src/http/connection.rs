@@ -8,7 +8,7 @@ use mcp_sansio::http::Fields as _;
 use mcp_sansio_http1::{Part, ResponseReader};
 use rustix::event::{PollFd, PollFlags};
 
-/// What has come of a response.
+/// A response, as far as it has come.
 #[derive(Clone, Default)]
 pub struct Response {
     pub status: u16,
