@@ -328,7 +328,7 @@ impl<'c> ClientEngine<'c> {
         options: CallOptions,
         driver: &mut impl Driver,
     ) -> SendResult<CallId> {
-        if self.state.new_calls >= self.state.limits.max_pending {
+        if !self.state.has_place_to_wait() {
             self.has_precedence()?;
         }
         let params = OwnedJson::new(params, self.core().revision().unwrap_or(Revision::LATEST))?;
@@ -430,7 +430,7 @@ impl<'c> ClientEngine<'c> {
         call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> SendResult<R>,
     ) -> SendResult<R> {
         self.has_precedence()?;
-        let may_wait = self.state.new_calls < self.state.limits.max_pending;
+        let may_wait = self.state.has_place_to_wait();
         self.send(driver, |client, tx| {
             let is_free = !tx.is_mid_frame();
             let sent = call(client, tx);
@@ -962,8 +962,11 @@ impl State {
 
     /// Whether a new message that was not sent waits now.
     fn may_wait<T>(&self, sent: &SendResult<T>) -> bool {
-        matches!(sent, Err(SendError::Full | SendError::TooManyCalls))
-            && self.new_calls < self.limits.max_pending
+        matches!(sent, Err(SendError::Full | SendError::TooManyCalls)) && self.has_place_to_wait()
+    }
+
+    const fn has_place_to_wait(&self) -> bool {
+        self.new_calls < self.limits.max_pending
     }
 
     /// Returns the options of a call. A tool that must be called as a task is.
