@@ -50,6 +50,22 @@ fn long_calls_leave_in_their_order_through_a_small_buffer() {
 }
 
 #[test]
+fn a_long_call_that_cannot_wait_goes_on_when_it_is_made_again() {
+    let mut scene = Scene::with(D, limits(256, 0));
+    let mut line = Vec::new();
+    while let Err(error) = scene.try_call("tools/call", text(), CallOptions::new()) {
+        assert_eq!(error, SendError::Full);
+        let piece = scene.engine.io(|output, _| output.to_vec());
+        assert!(!piece.is_empty() && line.len() < 10_000);
+        line.extend_from_slice(&piece);
+        scene.engine.written(piece.len());
+    }
+    line.extend(scene.engine.io(|output, _| output.to_vec()));
+    let sent: Value = serde_json::from_slice(&line).unwrap();
+    assert_eq!(sent["params"]["arguments"], text()["arguments"]);
+}
+
+#[test]
 fn rounds_and_responses_leave_through_a_small_buffer() {
     let mut scene = Scene::with(E, limits(256, 1));
     let call = scene.call("tools/call", text(), CallOptions::new());
