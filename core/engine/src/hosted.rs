@@ -78,7 +78,6 @@ impl HostedTasks {
                 self.waiting.push((key, handle));
                 return Some((None, None));
             }
-            _ => return None,
         };
         Some((Some(Unsent::Hosted(handle, response)), stopped))
     }

@@ -245,7 +245,6 @@ enum Asked {
 
 /// The next step with a task: a request to send, inputs to answer, or a wait.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub enum PollStep<'f> {
     /// Send `tasks/get`.
     Get,

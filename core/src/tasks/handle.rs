@@ -78,7 +78,6 @@ impl Server<'_> {
 /// What to do for a request about tasks.
 #[derive(Debug)]
 #[must_use]
-#[non_exhaustive]
 pub enum TaskStep<'f> {
     /// Send the response.
     Respond(TaskReply),

@@ -209,7 +209,6 @@ impl<const TX: usize> Program<TX> {
                 return out.send(|tx| server.respond(handle, &tasks.list(&reply), tx));
             }
             Some(TaskStep::Wait(task)) => return self.waiting = Some((task, handle)),
-            Some(step) => panic!("{step:?}"),
             None if request.params.get("notifications").is_some() => {
                 let mut may_see = |id: JsonStr<'_>| tasks.find_visible(time, id, OWNER).is_some();
                 return out.send(|tx| server.listen_to_tasks(request, &mut may_see, tx));

@@ -286,7 +286,7 @@ impl<D: Driver> Turn<'_, D> {
             PollStep::Invalid(violation) => {
                 return self.give_up(id, CallError::Invalid(violation));
             }
-            _ => return,
+            PollStep::Wait => return,
         };
         self.finish_or_repeat(now, id, result);
     }

@@ -232,7 +232,6 @@ impl<S: Clone, C: Clone> TaskHub<S, C> {
                 let id = tasks.info(task)?.id();
                 return Some(TaskAnswer::Wait(task, id));
             }
-            _ => return None,
         };
         Some(TaskAnswer::Response(self.response(reply)))
     }

@@ -124,7 +124,6 @@ impl<F: Flash> Recorder<F> {
                 }
                 return Ok(());
             }
-            Some(_) => return Ok(()),
         };
         send(turn, &mut |server, tx| reply.send(&self.ends, server, request.handle, tx))
     }

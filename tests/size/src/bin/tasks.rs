@@ -99,7 +99,6 @@ impl Board {
                 self.waits = Some((task, request.handle));
                 return;
             }
-            Some(_) => return,
             None => {
                 let called =
                     send(&mut self.port, turn, |server, tx| CATALOG.respond(server, request, tx));

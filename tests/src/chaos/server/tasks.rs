@@ -71,7 +71,7 @@ impl World<'_> {
                     .respond(handle, |server, tx| server.respond_raw(handle, list.as_json(), tx));
                 return self.responded(handle, sent);
             }
-            Some(_) => return,
+            Some(TaskStep::Wait(_)) => return,
             None if request.params.get("notifications").is_some() => return self.listen(request),
             None if request.name().is_some() && self.script.once_in(3) => {
                 let Ok(mode) = self.server.task_mode(request, TaskSupport::Optional) else {

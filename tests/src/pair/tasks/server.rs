@@ -142,7 +142,6 @@ impl<'d> ServerEnd<'d> {
                 reply
             }
             Some(TaskStep::Wait(task)) => return self.waiting.push((task, handle)),
-            Some(step) => panic!("{step:?}"),
             None if request.params.get("notifications").is_some() => {
                 return self.listen(request);
             }

@@ -217,7 +217,6 @@ impl Rig {
                 reply
             }
             Some(TaskStep::Wait(task)) => return self.waiting.push((task, number, request.handle)),
-            Some(step) => panic!("{step:?}"),
             None => return self.call(owner, request, state, out),
         };
         self.reply(&reply, request.handle, state, out);
