@@ -259,6 +259,9 @@ fn connections_are_send_when_their_handlers_are() {
         ctx.text("done")
     }));
     assert_send(&Connection::new(app, pipe(1, 1).0));
+    static HASTY: Mutex<Hasty> = Mutex::new(Hasty);
+    let app = Arc::new(serving(|ctx: Context| ctx.call_tool(&HASTY)));
+    assert_send(&Connection::new(app, pipe(1, 1).0));
     // Not `Send`.
     let count = Cell::new(0);
     let app = App::new(&CONFIG, async |ctx: Context| {
