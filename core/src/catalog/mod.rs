@@ -496,6 +496,21 @@ impl<'c> Catalog<'c> {
     }
 }
 
+/// Responds to `tools/call` that its arguments are invalid. A client that asked for a task takes
+/// nothing else for a result, so it gets error -32602 (2025-11-25, basic/utilities/tasks).
+pub(crate) fn refuse_arguments(
+    server: &mut Server<'_>,
+    request: &Request<'_>,
+    why: &dyn Encode,
+    tx: &mut Tx<'_>,
+) -> SendResult {
+    #[cfg(feature = "tasks")]
+    if server.is_asked_for_task(request) {
+        return server.refuse_params(request.handle, why, tx);
+    }
+    server.refuse_call(request.handle, ToolErrorKind::InvalidArguments, why, tx)
+}
+
 fn tool<'c, 'f>(catalog: &Catalog<'c>, request: &Request<'f>) -> Result<Target<'c>, RpcError<'f>> {
     let name = request.name();
     let tool = name
@@ -702,7 +717,7 @@ impl<'c> Catalog<'c> {
             Ok(Target::InvalidArguments(tool)) => {
                 let mut sent = Ok(());
                 self.refusal(tool, request, &mut |why| {
-                    sent = server.refuse_call(handle, ToolErrorKind::InvalidArguments, why, tx);
+                    sent = refuse_arguments(server, request, why, tx);
                 });
                 sent.map(|()| Target::Responded)
             }

@@ -73,6 +73,11 @@ impl Server<'_> {
             }
         }
     }
+
+    /// Whether a call whose tool can be a task asks for one.
+    pub(crate) fn is_asked_for_task(&self, request: &Request<'_>) -> bool {
+        matches!(self.task_mode(request, TaskSupport::Optional), Ok(TaskMode::Task { .. }))
+    }
 }
 
 /// What to do for a request about tasks.

@@ -10,7 +10,7 @@ use super::context::{ToolContext, TurnLink};
 use super::{ToolError, ToolResult};
 use crate::buffers::rx::Spare;
 use crate::buffers::tx::Tx;
-use crate::catalog::{Catalog, Entry, Target, TypedPrompts};
+use crate::catalog::{Catalog, Entry, Target, TypedPrompts, refuse_arguments};
 use crate::client::{CallOptions, Client};
 use crate::connection::{Outcome, Turn};
 use crate::encode::{Encode, Encoder, With, object};
@@ -18,7 +18,7 @@ use crate::json::{Indexed, JsonStr, RawJson, ReadError};
 use crate::protocol::Method;
 use crate::protocol::error::{SendError, SendResult};
 use crate::rpc::inflight::Call;
-use crate::server::{Request, Server, ToolErrorKind};
+use crate::server::{Request, Server};
 use crate::text::utf8;
 use crate::time::Instant;
 use crate::typed::rules::{self, Faults, Member, Rule, check_members};
@@ -231,7 +231,7 @@ impl<'c> Catalog<'c> {
         match T::from_request(request) {
             Some(Ok(call)) => Ok(Called::Call(call)),
             Some(Err(faults)) => {
-                server.refuse_call(request.handle, ToolErrorKind::InvalidArguments, &faults, tx)?;
+                refuse_arguments(server, request, &faults, tx)?;
                 Ok(Called::Other(Target::Responded))
             }
             // It is of another enum, which would have checked the arguments.

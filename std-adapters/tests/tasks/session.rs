@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use futures_lite::future;
 use mcp_sansio::typed::{AsyncToolHandler, ToolHandler, Tools};
-use mcp_sansio::{NoOutput, Progress, ToolContext, ToolError, ToolResult};
+use mcp_sansio::types::{TaskSupport, Tool, ToolExecution};
+use mcp_sansio::{
+    Catalog, NoOutput, Progress, RawJson, ToolContext, ToolError, ToolResult, entries,
+};
 use mcp_sansio_adapters::asynchronous::{App, Connection, Context, TaskOptions};
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -226,4 +229,19 @@ fn a_tool_that_is_a_type_says_how_its_task_goes() {
             }
         });
     }
+}
+
+#[test]
+fn tsk_10_a_task_with_wrong_arguments_is_refused_with_an_error() {
+    static STRICT: Catalog = Catalog::new().tools(entries![
+        Tool::new("bake", RawJson::from_static(r#"{"type":"object","required":["minutes"]}"#))
+            .execution(ToolExecution::new().task_support(TaskSupport::Required))
+    ]);
+    let app = App::new(&CONFIG, handle).catalog(&STRICT);
+    in_session(&app, WIDE, async |mut client| {
+        let refused = asked(&mut client, &task(1, "bake", json!({}))).await;
+        assert_eq!(refused["error"], json!({"code": -32602, "message": "minutes: is missing"}));
+        let created = asked(&mut client, &task(2, "bake", json!({"minutes": 5}))).await;
+        assert!(created["result"]["task"]["taskId"].is_string(), "{created}");
+    });
 }

@@ -1,6 +1,7 @@
 //! A catalog refuses calls that ask for what their tool does not offer.
 
 use mcp_sansio::tasks::TaskMode;
+use mcp_sansio::typed::{Called, Tools};
 use mcp_sansio::types::{Implementation, TaskSupport, Tool, ToolExecution};
 use mcp_sansio::{Catalog, RawJson, Revision, ServerConfig, ServerFeatures, Target, entries};
 use serde_json::{Value, json};
@@ -63,6 +64,48 @@ fn tsk_06_tsk_08_tsk_09_a_session_is_refused_by_the_catalog() {
         assert_eq!(call(&mut peer, params), if has_tasks { longest } else { PLAINLY });
         // An unknown tool comes first.
         assert_eq!(call(&mut peer, json!({ "name": "unknown", "task": {} })), Err(-32602));
+    }
+}
+
+#[derive(Tools)]
+enum Typed {
+    /// Waits.
+    #[tool(task)]
+    May { x: u32 },
+}
+
+static TYPED: Catalog = Catalog::new().tools_of::<Typed>();
+
+#[test]
+fn tsk_10_a_call_with_wrong_arguments_that_asks_for_a_task_gets_an_error() {
+    for config in [&PLAIN, &WITH_TASKS] {
+        let mut peer = Peer::with_config(Revision::V2025_11_25, config, json!({}));
+        for (is_typed, asks) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mut params = json!({ "name": "may", "arguments": {} });
+            if asks {
+                params["task"] = json!({});
+            }
+            let response = peer.ask("tools/call", params, |server, request, tx| {
+                let target = if is_typed {
+                    match TYPED.call(server, request, tx).unwrap() {
+                        Called::Call(Typed::May { x }) => panic!("{x}"),
+                        Called::Other(target) => target,
+                    }
+                } else {
+                    CATALOG.respond(server, request, tx).unwrap()
+                };
+                assert!(matches!(target, Target::Responded));
+            });
+            let is_a_task = asks && config.capabilities().contains(ServerFeatures::TASKS);
+            let words = if is_a_task {
+                assert_eq!(response["error"]["code"], -32602);
+                &response["error"]["message"]
+            } else {
+                assert_eq!(response["result"]["isError"], true);
+                &response["result"]["content"][0]["text"]
+            };
+            assert!(words.as_str().unwrap().starts_with("x: is missing"), "{words}");
+        }
     }
 }
 
