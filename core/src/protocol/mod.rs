@@ -311,7 +311,7 @@ table! {
         TasksResult TASKS_RESULT = "tasks/result" in V2025_11_25..=V2025_11_25, needs TASKS;
         TasksList TASKS_LIST = "tasks/list" in V2025_11_25..=V2025_11_25, needs TASKS_LIST;
         TasksUpdate TASKS_UPDATE = "tasks/update" in V2026_07_28..=V2026_07_28, needs TASKS;
-        TasksCancel TASKS_CANCEL = "tasks/cancel" in V2025_11_25..=V2026_07_28, needs TASKS;
+        TasksCancel TASKS_CANCEL = "tasks/cancel" in V2025_11_25..=V2026_07_28, needs TASKS_CANCEL;
     }
     ; with "skills" {
         SkillsList SKILLS_LIST = "skills/list" in V2025_06_18..=V2026_07_28, needs SKILLS;
@@ -353,6 +353,10 @@ impl Rule {
 
     /// Whether a server with these capabilities has the method in this revision.
     pub(crate) fn allows(self, revision: Revision, declared: ServerFeatures) -> bool {
-        self.exists_in(revision) && declared.contains(self.needs)
+        let is_declared = |needs| declared.contains(needs);
+        // The extension for tasks has no capability of its own for `tasks/cancel`.
+        self.exists_in(revision)
+            && (is_declared(self.needs)
+                || revision.is_modern() && is_declared(self.needs.known_in(revision)))
     }
 }

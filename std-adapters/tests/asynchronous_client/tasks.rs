@@ -108,6 +108,29 @@ fn a_call_that_is_no_task_is_not_detached() {
 }
 
 #[test]
+fn cap_23_a_server_that_cannot_cancel_a_task_is_not_told() {
+    let (mut work, seen) = (slow(D), RefCell::new(Vec::new()));
+    let answer = |message: &Value| {
+        let Some(mut opened) = open(D, message) else {
+            seen.borrow_mut().push(message["method"].clone());
+            return work(message);
+        };
+        for response in &mut opened {
+            let tasks = &mut response["result"]["capabilities"]["tasks"];
+            tasks.as_object_mut().unwrap().remove("cancel");
+        }
+        opened
+    };
+    let server = |pipe| speak(pipe, answer);
+    let bus = pipe(1 << 20, 1 << 20);
+    let (cancelled, _) = play_on(Connector::new(&OLD), bus, server, async |client| {
+        client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap().cancel().await
+    });
+    assert!(cancelled.is_ok(), "{cancelled:?}");
+    assert_eq!(seen.into_inner(), ["tools/call"]);
+}
+
+#[test]
 fn canc_10_tex_33_a_call_that_is_dropped_cancels_its_task() {
     for revision in [D, E] {
         let ((), seen) = play(revision, slow(revision), async |client| {

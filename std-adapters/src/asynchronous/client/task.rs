@@ -195,7 +195,8 @@ impl ToolTask {
     }
 
     /// Cancels the task, and waits until the server has acknowledged it. With 2026-07-28 the task
-    /// may end otherwise all the same.
+    /// may end otherwise all the same. A server of 2025-11-25 that did not declare `tasks.cancel`
+    /// is not told, and ends the task by itself.
     ///
     /// Cancel safe: the request is sent all the same, if there is room.
     ///
@@ -205,7 +206,10 @@ impl ToolTask {
         let client = self.client.clone();
         let Some(kept) = self.detach() else { return Ok(()) };
         let params = TaskParams::new(kept.task_id());
-        client.request(methods::TASKS_CANCEL, &params, CallOptions::new()).await.map(|_| ())
+        match client.request(methods::TASKS_CANCEL, &params, CallOptions::new()).await {
+            Ok(_) | Err(CallError::NotSent(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -123,6 +123,19 @@ fn tsk_03_tsk_04_no_task_is_asked_of_a_server_that_has_none() {
 }
 
 #[test]
+fn cap_23_only_a_server_that_declared_it_is_told_to_cancel_a_task() {
+    let more = json!({"tasks": {"requests": {"tools": {"call": {}}}}});
+    let mut peer = Peer::with(&CONFIG, D, &more);
+    for (method, allowed) in [
+        (methods::TASKS_GET, Ok(())),
+        (methods::TASKS_CANCEL, Err(SendError::NotAllowed(NotAllowed::Capability))),
+    ] {
+        let tried = peer.tries(method, &TaskParams::new("t-1"), CallOptions::new());
+        assert_eq!(tried, allowed, "{method}");
+    }
+}
+
+#[test]
 fn tsk_02_each_dialect_has_its_own_requests() {
     let of = |revision, method| {
         peer(revision).tries(method, &TaskParams::new("t-1"), CallOptions::new())

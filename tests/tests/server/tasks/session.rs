@@ -56,6 +56,21 @@ fn tsk_02_tsk_03_tsk_09_a_server_without_tasks_ignores_the_wish() {
 }
 
 #[test]
+fn cap_20_a_task_is_cancelled_where_that_was_declared_or_is_part_of_the_extension() {
+    static NO_CANCEL: ServerConfig = ServerConfig::new(
+        Implementation::new("s", "1"),
+        ServerFeatures::TOOLS.with(ServerFeatures::TASKS),
+    );
+    for (dialect, refused) in [(D, -32601), (Dialect::T, 0)] {
+        let mut rig = Rig::with(&NO_CANCEL, dialect);
+        let id = rig.created(dialect);
+        let response = rig.ask(dialect, "tasks/cancel", json!({ "taskId": id }));
+        assert_eq!(code(&response), refused);
+        assert_eq!(rig.log.is_empty(), dialect == D, "{:?}", rig.log);
+    }
+}
+
+#[test]
 fn tsk_11_tsk_12_tsk_13_tsk_14_tsk_54_the_server_names_the_task_and_limits_its_time() {
     let mut rig = Rig::new(D);
     let mut create = |ttl: Value| {
