@@ -571,8 +571,11 @@ impl Client<'_> {
         let token = envelope.value(Member::ProgressToken).map(|token| Id::parse(token.as_str()));
         let refusal = match self.check_request(id, token, method, &params) {
             Ok(method) => {
-                let deadline =
-                    self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
+                let timeout = self.config.request_timeout;
+                // It waits as long as the task takes.
+                #[cfg(feature = "tasks")]
+                let timeout = timeout.filter(|_| method != "tasks/result");
+                let deadline = timeout.map(|timeout| now.saturating_add(timeout));
                 if let Some((slot, incoming)) = self.requests.insert(hash, deadline) {
                     incoming.id.set(id);
                     incoming.token.clear();

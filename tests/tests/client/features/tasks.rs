@@ -332,6 +332,30 @@ fn tsk_28_the_request_for_a_result_has_no_timeout() {
 }
 
 #[test]
+fn tsk_28_the_request_of_a_server_for_a_result_has_no_timeout() {
+    static HOST: ClientConfig<'static> = ClientConfig::new(
+        Implementation::new("c", "1"),
+        ClientFeatures::ELICITATION_FORM.with(ClientFeatures::TASKS_ELICITATION),
+    )
+    .request_timeout(Duration::from_secs(9));
+    for (method, params, has_timeout) in [
+        ("elicitation/create", json!({"message": "Who?"}), true),
+        (methods::TASKS_GET, json!({"taskId": "t-1"}), true),
+        (methods::TASKS_RESULT, json!({"taskId": "t-1"}), false),
+    ] {
+        let mut peer = Peer::with(&HOST, D, &json!({}));
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let mut asked = false;
+        peer.hears(&request, |client, event, _| {
+            assert!(matches!(event, ClientEvent::Request(_)), "{event:?}");
+            assert_eq!(client.poll_timeout().is_some(), has_timeout, "{method}");
+            asked = true;
+        });
+        assert!(asked, "{method}");
+    }
+}
+
+#[test]
 fn a_member_that_the_application_wrote_is_not_written_again() {
     let task = RawJson::from_static(r#"{"name":"slow","task":{}}"#);
     let result = peer(D).tries(methods::TOOLS_CALL, &task, CallOptions::new().task(None));
