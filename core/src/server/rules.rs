@@ -125,8 +125,7 @@ pub(super) fn is_version(value: RawJson<'_>) -> bool {
 }
 
 fn is_implementation(value: RawJson<'_>) -> bool {
-    let has_string = |key| value.get(key).is_some_and(is_string);
-    has_string("name") && has_string("version")
+    has_string(value, "name") && has_string(value, "version")
 }
 
 fn is_uri_string(value: RawJson<'_>) -> bool {
@@ -138,16 +137,19 @@ fn is_log_level(value: RawJson<'_>) -> bool {
 }
 
 fn is_reference(value: RawJson<'_>) -> bool {
-    let has_string = |key| value.get(key).is_some_and(is_string);
     let kind = value.get("type").and_then(RawJson::as_string);
     kind.is_some_and(|kind| {
-        (kind == "ref/prompt" && has_string("name"))
-            || (kind == "ref/resource" && has_string("uri"))
+        (kind == "ref/prompt" && has_string(value, "name"))
+            || (kind == "ref/resource" && has_string(value, "uri"))
     })
 }
 
 fn is_completion_argument(value: RawJson<'_>) -> bool {
-    is_string_map(value) && value.get("name").is_some() && value.get("value").is_some()
+    has_string(value, "name") && has_string(value, "value")
+}
+
+fn has_string(value: RawJson<'_>, key: &str) -> bool {
+    value.get(key).is_some_and(is_string)
 }
 
 fn is_string(value: RawJson<'_>) -> bool {
