@@ -125,6 +125,18 @@ impl ClientFeatures {
         false
     }
 
+    /// Returns what a request that needs these capabilities also needs to be executed as a task
+    /// (2025-11-25).
+    pub(crate) const fn for_task(self, is_asked: bool) -> Self {
+        #[cfg(feature = "tasks")]
+        if is_asked {
+            let samples = self.contains(Self::SAMPLING);
+            return self.with(if samples { Self::TASKS_SAMPLING } else { Self::TASKS_ELICITATION });
+        }
+        let _ = is_asked;
+        self
+    }
+
     /// Returns the capability that a request to the client needs; `None` for a method that no
     /// revision has.
     pub(crate) fn needed_for(method: JsonStr<'_>, params: Option<RawJson<'_>>) -> Option<Self> {

@@ -291,6 +291,8 @@ pub struct ClientRequest<'a> {
     pub(super) method: &'static str,
     pub(super) params: RequestParams<'a>,
     pub(super) needs: ClientFeatures,
+    /// Whether the parameters have the member `task`.
+    pub(super) wants_task: bool,
     pub(super) parent: Option<RequestHandle>,
     pub(super) timeout: Option<Duration>,
     #[cfg(feature = "tasks")]
@@ -339,6 +341,7 @@ impl<'a> ClientRequest<'a> {
             method,
             params,
             needs,
+            wants_task: false,
             parent: None,
             timeout: None,
             #[cfg(feature = "tasks")]
@@ -379,8 +382,10 @@ crate::text::opaque_debug!(ClientRequest<'_> { method });
 /// `elicitation/create`
 impl<'a> From<&'a ElicitParams<'_>> for ClientRequest<'a> {
     fn from(params: &'a ElicitParams<'_>) -> Self {
-        let needs = params.required_capabilities();
-        Self::with("elicitation/create", RequestParams::Input(Some(params)), needs)
+        match params {
+            ElicitParams::Form(form) => form.into(),
+            ElicitParams::Url(page) => page.into(),
+        }
     }
 }
 
@@ -388,7 +393,8 @@ impl<'a> From<&'a ElicitParams<'_>> for ClientRequest<'a> {
 impl<'a> From<&'a ElicitFormParams<'_>> for ClientRequest<'a> {
     fn from(params: &'a ElicitFormParams<'_>) -> Self {
         let needs = ClientFeatures::ELICITATION_FORM;
-        Self::with("elicitation/create", RequestParams::Input(Some(params)), needs)
+        let request = Self::with("elicitation/create", RequestParams::Input(Some(params)), needs);
+        Self { wants_task: params.task.is_some(), ..request }
     }
 }
 
@@ -396,7 +402,8 @@ impl<'a> From<&'a ElicitFormParams<'_>> for ClientRequest<'a> {
 impl<'a> From<&'a ElicitUrlParams<'_>> for ClientRequest<'a> {
     fn from(params: &'a ElicitUrlParams<'_>) -> Self {
         let needs = ClientFeatures::ELICITATION_URL;
-        Self::with("elicitation/create", RequestParams::Input(Some(params)), needs)
+        let request = Self::with("elicitation/create", RequestParams::Input(Some(params)), needs);
+        Self { wants_task: params.task.is_some(), ..request }
     }
 }
 
@@ -404,7 +411,9 @@ impl<'a> From<&'a ElicitUrlParams<'_>> for ClientRequest<'a> {
 impl<'a> From<&'a CreateMessageParams<'_>> for ClientRequest<'a> {
     fn from(params: &'a CreateMessageParams<'_>) -> Self {
         let needs = params.required_capabilities();
-        Self::with("sampling/createMessage", RequestParams::Input(Some(params)), needs)
+        let input = RequestParams::Input(Some(params));
+        let request = Self::with("sampling/createMessage", input, needs);
+        Self { wants_task: params.task.is_some(), ..request }
     }
 }
 
@@ -431,16 +440,7 @@ impl Encode for ClientRequest<'_> {
     }
 }
 
-/// Forms may not be nested; URL mode needs a URL (client/elicitation).
-impl InputParams for ElicitParams<'_> {
-    fn validate(&self, revision: Revision) -> Result<(), InvalidPayload> {
-        match self {
-            Self::Form(form) => form.validate(revision),
-            Self::Url(page) => page.validate(revision),
-        }
-    }
-}
-
+/// Forms may not be nested (client/elicitation).
 impl InputParams for ElicitFormParams<'_> {
     fn validate(&self, revision: Revision) -> Result<(), InvalidPayload> {
         require(self.requested_schema.is_valid_for(revision), InvalidPayload::Form)

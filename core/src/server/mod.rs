@@ -403,8 +403,9 @@ impl Server<'_> {
     /// [`ServerEvent::CallFinished`].
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] if the client did not declare the capability, is not initialized
-    /// (except for ping), or is modern (use [`input_required`](Self::input_required)).
+    /// [`SendError::NotAllowed`] if the client did not declare the capability (in 2025-11-25 also
+    /// that for `task`, if it is set), is not initialized (except for ping), or is modern (use
+    /// [`input_required`](Self::input_required)).
     /// [`SendError::Invalid`] for a form with nested fields, URL mode without a URL (in 2025-11-25
     /// also without an id), messages with a `tool_use` without `tool_result`, and an unknown method
     /// ([`InputRequest::Other`](crate::types::InputRequest::Other)).
@@ -478,7 +479,7 @@ impl Server<'_> {
         let needs = if session.revision < Revision::V2025_11_25 {
             request.needs.without(context)
         } else {
-            request.needs
+            request.needs.for_task(request.wants_task)
         };
         let broken = if modern {
             NotAllowed::Revision

@@ -3,7 +3,7 @@
 use mcp_sansio::types::*;
 use mcp_sansio::{
     CallOutcome, ClientRequest, Delivery, ErrorCode, InvalidPayload, NotAllowed, RawJson, Revision,
-    RpcError, SendError, Server, ServerEvent, Tx,
+    RpcError, SendError, Server, ServerEvent, Tx, TxBuffer,
 };
 use mcp_sansio_tests::delivery::respond;
 use serde_json::{Value, json};
@@ -118,6 +118,35 @@ fn samp_12_a_second_request_has_only_its_own_messages() {
         let refused = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -1, "message": "no"}});
         peer.say(&refused, |_, _, _| {});
     }
+}
+
+#[test]
+fn tsk_02_tsk_03_only_a_client_that_declared_it_is_asked_for_a_task() {
+    let task = TaskMetadata::new();
+    let sampling = CreateMessageParams::new(&[], 9).task(task);
+    let form = ElicitFormParams::new("Who?", RequestedSchema::new(&[])).task(task);
+    let page = ElicitUrlParams::new("Who?", "https://example.com").elicitation_id("1").task(task);
+    let requests = [
+        ("sampling", "createMessage", ClientRequest::from(&sampling)),
+        ("elicitation", "create", ClientRequest::from(&form)),
+        ("elicitation", "create", ClientRequest::from(&page)),
+    ];
+    let mut plain = json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}});
+    for (capability, method, request) in requests {
+        let ask = |revision, can: &Value| {
+            let mut tx = TxBuffer::with_limit(Vec::new(), 1 << 20);
+            let mut peer = Peer::that_can(revision, can.clone());
+            peer.server.request(NOW, request, &mut tx)?;
+            Ok(lines(tx.pending())[0]["params"].get("task").is_some())
+        };
+        plain["tasks"] = json!({"requests": {"sampling": {}, "elicitation": {}}});
+        let refused = ask(Revision::V2025_11_25, &plain);
+        assert_eq!(refused, Err(SendError::NotAllowed(NotAllowed::Capability)), "{capability}");
+        plain["tasks"]["requests"][capability][method] = json!({});
+        assert_eq!(ask(Revision::V2025_11_25, &plain), Ok(true), "{capability}");
+    }
+    let mut peer = Peer::new(Revision::V2025_06_18);
+    assert_eq!(sample(&mut peer, &sampling)["params"].get("task"), None);
 }
 
 #[test]
