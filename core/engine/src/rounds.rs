@@ -182,8 +182,10 @@ impl<N: Shared<NextRound>> Round<N> {
         // Responses that came without the state that they belong to are dropped as well.
         let fresh = fresh_responses(request).filter(|_| self.carried.is_some() || kept.is_none());
         for (key, response) in fresh.into_iter().flat_map(RawJson::members) {
-            if answers.iter().all(|(answered, _)| key != **answered) {
-                answers.push((key.to_string(), response.into()));
+            // The key is decoded once, not for each comparison.
+            let key = key.to_string();
+            if answers.iter().all(|(answered, _)| *answered != key) {
+                answers.push((key, response.into()));
             }
         }
         if answers.is_empty() && kept.is_none() {

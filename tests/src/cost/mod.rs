@@ -5,6 +5,7 @@
 //! instructions for several `n`.
 
 mod connection;
+mod engine;
 mod http;
 mod oauth;
 mod pieces;
@@ -41,7 +42,8 @@ pub fn cases() -> Vec<Case> {
         .chain(pieces::CASES)
         .chain(http::CASES)
         .chain(oauth::CASES)
-        .chain(tasks::CASES);
+        .chain(tasks::CASES)
+        .chain(engine::CASES);
     all.map(|(name, prepare)| Case { name, prepare: *prepare }).collect()
 }
 

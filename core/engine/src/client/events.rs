@@ -17,7 +17,7 @@ use super::{
     task_time, tool,
 };
 use crate::errors::{CallError, InputRefusal, InputResponse};
-use crate::tasks::{FollowedTask, TaskResponses, of_task};
+use crate::tasks::{FollowedTask, MAX_TASK_INPUTS, TaskResponses, of_task};
 
 impl<D: Driver> Turn<'_, D> {
     pub(super) fn event(&mut self, now: Instant, event: &ClientEvent<'_>) {
@@ -320,22 +320,25 @@ impl<D: Driver> Turn<'_, D> {
         let task = pending.task.as_deref();
         let inputs = pending.inputs.get_or_insert_default();
         inputs.requests = task.is_some().then(|| requests.into());
+        // A task has no more requests than the first number, and a round with more than the second
+        // is refused. Each key is decoded once, not for each comparison.
+        let max_inputs = self.state.limits.max_inputs;
+        let most = MAX_TASK_INPUTS.max(max_inputs).saturating_add(1);
+        let is_open = |key: JsonStr<'_>| task.is_none_or(|task| !task.poll.is_answered(key));
+        let asked = requests.members().filter(|(key, _)| is_open(*key)).take(most);
+        let mut asked: Vec<_> = asked.map(|(key, json)| (key.to_string(), json)).collect();
         // The server does not ask these any more.
-        let is_gone = |(key, _): &mut (String, InputId)| requests.get(key).is_none();
+        let is_gone = |(open, _): &mut (String, InputId)| asked.iter().all(|(key, _)| key != open);
         let gone: Vec<_> = inputs.open.extract_if(.., is_gone).collect();
-        let inputs = &*inputs;
-        let is_new = |key: JsonStr<'_>| {
-            task.is_none_or(|task| !task.poll.is_answered(key))
-                && inputs.open.iter().all(|(open, _)| key != **open)
-                && inputs.responses.0.iter().all(|(answered, _)| key != **answered)
-        };
-        let new = requests.members().filter(|(key, _)| is_new(*key));
-        let new: Vec<(String, RawJson<'_>)> = new.map(|(key, it)| (key.to_string(), it)).collect();
+        asked.retain(|(key, _)| {
+            inputs.open.iter().all(|(open, _)| key != open)
+                && inputs.responses.0.iter().all(|(answered, _)| key != answered)
+        });
         self.withdraw(gone);
-        if new.len() > self.state.limits.max_inputs {
+        if asked.len() > max_inputs {
             return self.refused(id, InputRefusal::TooMany, requests);
         }
-        for (key, json) in new {
+        for (key, json) in asked {
             let request = match json.to::<InputRequest<'_>>() {
                 Ok(request) => request,
                 Err(error) => return self.give_up(id, CallError::Read(error)),
