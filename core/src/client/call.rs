@@ -160,7 +160,7 @@ impl<'s> Client<'s> {
     /// error.
     pub(crate) fn skip_id(&mut self) {
         self.peer.calls_made = self.peer.calls_made.saturating_add(1);
-        self.abandoned_ids.add(self.peer.calls_made);
+        self.abandoned_ids.add(self.peer.calls_made, false);
     }
 
     fn send(&mut self, now: Instant, new: &NewCall<'_>, tx: &mut Tx<'_>) -> SendResult<Call> {
@@ -205,7 +205,7 @@ impl<'s> Client<'s> {
     /// Removes a call whose response may still arrive.
     pub(super) fn abandon_call(&mut self, slot: Slot) -> Option<InflightCall> {
         let outgoing = *self.calls.remove(slot)?;
-        self.abandoned_ids.add(outgoing.number);
+        self.abandoned_ids.add(outgoing.number, outgoing.may_create_task());
         Some(outgoing)
     }
 }

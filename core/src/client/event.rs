@@ -99,6 +99,11 @@ pub enum ClientEvent<'f> {
     /// increase [`probe_timeout`](super::ClientConfig::probe_timeout), or [set its
     /// era](super::Client::set_era).
     UnexpectedDiscovery(RawJson<'f>),
+    /// The server runs a call as a task, and the call was cancelled or timed out before its
+    /// response came: the [task](crate::types::Task) goes on unless `tasks/cancel` is sent
+    /// (2025-11-25, basic/utilities/cancellation).
+    #[cfg(feature = "tasks")]
+    UnexpectedTask(RawJson<'f>),
     /// Any other notification, e.g. `notifications/elicitation/complete`.
     Notification {
         /// The method.

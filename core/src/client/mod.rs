@@ -292,6 +292,16 @@ struct InflightCall {
     limit: Instant,
 }
 
+impl InflightCall {
+    /// Whether the result may create a task.
+    const fn may_create_task(&self) -> bool {
+        #[cfg(feature = "tasks")]
+        return matches!(self.task_result, task::TaskResult::Optional | task::TaskResult::Always);
+        #[cfg(not(feature = "tasks"))]
+        return false;
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum CallKind {
     /// A call of the application.
@@ -342,22 +352,26 @@ impl Keyed for InflightRequest {
 }
 
 /// Ids of the latest abandoned calls, whose responses are ignored. Zero where empty: no call has
-/// that id.
+/// that id. Where there are tasks, the lowest bit says whether the call may create one.
 #[derive(Debug)]
 struct AbandonedIds<'s>(&'s mut [u32]);
 
 impl AbandonedIds<'_> {
+    const TASK_BIT: u32 = cfg!(feature = "tasks") as u32;
+
     /// Adds an id, in place of the oldest, which is the smallest.
-    fn add(&mut self, number: u32) {
+    fn add(&mut self, number: u32, may_be_task: bool) {
         if let Some(oldest) = self.0.iter_mut().min() {
-            *oldest = number;
+            *oldest = number << Self::TASK_BIT | u32::from(may_be_task);
         }
     }
 
-    /// Removes an id; `false` when it is not there.
-    fn remove(&mut self, number: u32) -> bool {
-        let found = self.0.iter_mut().find(|place| **place == number && number != 0);
-        found.map(|place| *place = 0).is_some()
+    /// Removes an id. Returns whether its result may be a task; `None` when it is not there.
+    fn remove(&mut self, number: u32) -> Option<bool> {
+        let id = number << Self::TASK_BIT;
+        let is_it = |place: &&mut u32| **place & !Self::TASK_BIT == id && id != 0;
+        let found = self.0.iter_mut().find(is_it)?;
+        Some(core::mem::take(found) & Self::TASK_BIT != 0)
     }
 }
 

@@ -91,6 +91,10 @@ impl Client<'_> {
         };
         // The cancellation is partly written and must be finished: the response is too late.
         if self.is_being_cancelled(slot, tx) {
+            #[cfg(feature = "tasks")]
+            if self.calls.get(slot).is_some_and(InflightCall::may_create_task) {
+                return Ok(self.unexpected_task(outcome));
+            }
             return Ok(None);
         }
         if kind == CallKind::Connect {
@@ -105,15 +109,20 @@ impl Client<'_> {
         Ok(Some(ClientEvent::CallFinished { call: Call(slot), outcome }))
     }
 
-    /// Handles a response without a call. A late response to an abandoned call is ignored; a second
-    /// response, or one to an unknown id, is a violation.
+    /// Handles a response without a call. A late response to an abandoned call is ignored, unless
+    /// it creates a task; a second response, or one to an unknown id, is a violation.
     fn unexpected_response<'f>(
         &mut self,
         id: Id<'f>,
         outcome: Result<RawJson<'f>, PeerError<'f>>,
     ) -> Option<ClientEvent<'f>> {
-        if !id.as_u32().is_some_and(|number| self.abandoned_ids.remove(number)) {
+        let abandoned = id.as_u32().and_then(|number| self.abandoned_ids.remove(number));
+        if abandoned.is_none() {
             return Some(ClientEvent::Violation(Violation::UnexpectedResponse.into()));
+        }
+        #[cfg(feature = "tasks")]
+        if abandoned == Some(true) {
+            return self.unexpected_task(outcome);
         }
         let legacy = matches!(self.peer.phase, Phase::Initializing(..))
             || self.revision().is_some_and(|revision| !revision.is_modern());
@@ -312,7 +321,7 @@ impl Client<'_> {
             return CallOutcome::Invalid(Violation::InvalidResult);
         }
         #[cfg(feature = "tasks")]
-        if let Some(outcome) = self.classify_task(outgoing, result) {
+        if let Some(outcome) = self.classify_task(outgoing.task_result, result) {
             return outcome;
         }
         if !self.current_revision().is_modern() {

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::call::{InputRequired, NewCall};
 use super::event::{CallOptions, CallOutcome, ClientEvent};
-use super::{Client, Connection, InflightCall};
+use super::{Client, Connection};
 use crate::json::{JsonStr, RawJson, hash_text};
 use crate::message::{Id, Params};
 use crate::protocol::error::{NotAllowed, Violation};
@@ -70,12 +70,12 @@ impl Client<'_> {
     /// Classifies the results that a task makes different from others.
     pub(super) fn classify_task<'f>(
         &self,
-        outgoing: &InflightCall,
+        expected: TaskResult,
         result: RawJson<'f>,
     ) -> Option<CallOutcome<'f>> {
         let kind = || result.get("resultType").and_then(RawJson::as_string);
         let is_task = || kind().is_some_and(|kind| kind == "task");
-        let task = match outgoing.task_result {
+        let task = match expected {
             TaskResult::Optional if is_task() => Some(result),
             TaskResult::Always => result.get("task"),
             // Requests in it are treated like others of the server.
@@ -89,6 +89,19 @@ impl Client<'_> {
             Some(task) => CallOutcome::Task(task),
             None => CallOutcome::Invalid(Violation::InvalidResult),
         })
+    }
+
+    /// Returns the task that the late result of a call has created.
+    pub(super) fn unexpected_task<'f>(
+        &self,
+        outcome: Result<RawJson<'f>, PeerError<'f>>,
+    ) -> Option<ClientEvent<'f>> {
+        let is_modern = self.current_revision().is_modern();
+        let expected = if is_modern { TaskResult::Optional } else { TaskResult::Always };
+        match self.classify_task(expected, outcome.ok()?)? {
+            CallOutcome::Task(task) => Some(ClientEvent::UnexpectedTask(task)),
+            _ => None,
+        }
     }
 
     /// Whether the client declared the capabilities that the input requests of a task need.

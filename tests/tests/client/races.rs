@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, ListRootsResult, Root, SubscriptionFilter};
 use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ClientFeatures, Era, Instant, NotAllowed, Revision,
+    CallOptions, Client, ClientConfig, ClientFeatures, Era, Instant, NotAllowed, RawJson, Revision,
     Revisions, SendError, Tx,
 };
 use mcp_sansio_tests::orders::permutations;
@@ -41,6 +41,29 @@ fn canc_06_canc_22_a_response_to_a_call_being_cancelled_is_late() {
         assert!(peer.hears(&answer).is_empty(), "the second response is late, too");
         let third = peer.hears(&answer);
         assert_eq!(third, ["Violation(UnexpectedResponse)"], "a third response is a violation");
+    }
+}
+
+#[test]
+fn canc_10_tex_33_a_task_that_is_created_during_or_after_the_cancellation_is_told() {
+    static WITH_TASKS: ClientConfig =
+        ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::TASKS);
+    for (method, told) in [("tools/call", &["UnexpectedTask"][..]), ("tasks/get", &[])] {
+        let mut peer = Peer::connected(&WITH_TASKS, Revision::V2026_07_28);
+        let (now, options) = (peer.now, CallOptions::new());
+        let params = RawJson::from_static(r#"{"name":"t","taskId":"t"}"#);
+        let call = peer.finish(|client, tx| client.request(now, method, &params, options, tx));
+        let call = call.expect("the request is sent");
+        let id = peer.client.id(call).expect("the call is open");
+        let created = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"task","taskId":"t","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":null}}}}"#
+        );
+        let begun = peer.client.cancel_call(call, None, &mut peer.line.tx);
+        assert_eq!(begun, Err(SendError::Full));
+        assert_eq!(peer.hears(&created), told);
+        assert_eq!(peer.finish(|client, tx| client.cancel_call(call, None, tx)), Ok(()));
+        assert_eq!(peer.hears(&created), told);
+        assert_eq!(peer.hears(&created), ["Violation(UnexpectedResponse)"]);
     }
 }
 

@@ -30,11 +30,18 @@ impl<D: Driver> Turn<'_, D> {
                 return self.set_connect_state(ConnectState::Failed((*error).into()));
             }
             ClientEvent::CallFinished { call, outcome } => {
-                let Some(pending) = self.state.calls.of(*call) else { return };
+                let Some(pending) = self.state.calls.of(*call) else {
+                    // Its cancellation waits for room.
+                    if let CallOutcome::Task(task) = outcome {
+                        self.cancel_task(*task);
+                    }
+                    return;
+                };
                 pending.is_in_flight = false;
                 let id = pending.id;
                 return self.outcome(now, id, outcome);
             }
+            ClientEvent::UnexpectedTask(task) => return self.cancel_task(*task),
             ClientEvent::Request(request) => return self.request(now, request),
             ClientEvent::TaskProgress { task_id, params } => {
                 return self.task_progress(*task_id, *params, event);
@@ -309,6 +316,12 @@ impl<D: Driver> Turn<'_, D> {
             self.state.waiting.push_back(Waiting::CancelTask(task.id().to_string()));
         }
         self.finish(id, Err(error));
+    }
+
+    /// Cancels a task whose call was given up before.
+    fn cancel_task(&mut self, task: RawJson<'_>) {
+        let id = task.get("taskId").and_then(RawJson::as_string);
+        self.state.waiting.extend(id.map(|id| Waiting::CancelTask(id.to_string())));
     }
 
     // Questions about a call, in one of its rounds or in its task.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::TaskStatus;
 use mcp_sansio::{CallOptions, Revision, TaskGone};
-use mcp_sansio_engine::{CallError, Cancelled, Detached, TaskRef};
+use mcp_sansio_engine::{CallError, Cancelled, Detached, Limits, TaskRef};
 use serde_json::{Value, json};
 
 use crate::scene::{
@@ -162,6 +162,50 @@ fn canc_10_tex_33_a_call_that_is_cancelled_names_its_task() {
         assert_eq!(request["params"]["taskId"], "t-1");
         assert!(!scene.engine.has_calls());
     }
+}
+
+#[test]
+fn canc_10_tex_33_a_call_that_is_given_up_before_its_response_cancels_the_task() {
+    for (revision, times_out) in [(D, false), (D, true), (E, false), (E, true)] {
+        let mut scene = Scene::new(revision);
+        let options = CallOptions::new().timeout(Duration::from_millis(150));
+        let options = if revision.is_modern() { options } else { options.task(None) };
+        let call = scene.call("tools/call", json!({"name": "slow"}), options);
+        let request = scene.sent_one();
+        if times_out {
+            assert_eq!(scene.until_next(), 150);
+            assert!(matches!(scene.take(call), Err(CallError::TimedOut)));
+        } else {
+            scene.cancel(call).unwrap();
+        }
+        assert_eq!(methods(&scene.sent()), ["notifications/cancelled"]);
+        scene.gets(&ok(&request, created(revision)));
+        let cancel = scene.responds(state(revision, "cancelled", json!({})));
+        assert_eq!(
+            (&cancel["method"], &cancel["params"]["taskId"]),
+            (&json!("tasks/cancel"), &json!("t-1"))
+        );
+        assert!(scene.sent().is_empty() && scene.log().is_empty());
+    }
+    // The late state of a task that goes on, of a server that gives it the type `task`.
+    let (mut scene, call) = begun(E);
+    let poll = next(&mut scene, "tasks/get");
+    scene.engine.detach(scene.now, call, &mut scene.person);
+    assert_eq!(methods(&scene.sent()), ["notifications/cancelled"]);
+    scene.gets(&ok(&poll, created(E)));
+    assert!(scene.sent().is_empty());
+}
+
+#[test]
+fn canc_10_a_task_that_is_created_while_its_cancellation_waits_is_cancelled() {
+    let mut scene = Scene::with(E, Limits { max_output: 256, max_pending: 2, ..Limits::new() });
+    let (call, request) = scene.tool("slow");
+    let long = json!({"name": "print", "arguments": {"text": "x".repeat(5_000)}});
+    scene.call("tools/call", long, CallOptions::new());
+    scene.cancel(call).unwrap();
+    assert_eq!(scene.engine.unsent(), 1);
+    scene.gets(&ok(&request, created(E)));
+    assert_eq!(methods(&scene.sent()), ["tools/call", "tasks/cancel"]);
 }
 
 #[test]
