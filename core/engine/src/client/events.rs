@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use mcp_sansio::tasks::{TaskId, TaskKey};
-use mcp_sansio::types::{InputRequest, SetLevelParams, TaskStatus};
+use mcp_sansio::types::{InputRequest, SetLevelParams, TaskStatus, TaskSupport};
 use mcp_sansio::{
     CallOutcome, Changed, ClientEvent, Connected, Instant, JsonStr, OwnedJson, PollStep, RawJson,
     RequestHandle, Revision, RpcError, ServerFeatures, ServerRequest, Violation, methods,
@@ -17,7 +17,7 @@ use super::{
     task_time, tool,
 };
 use crate::errors::{CallError, InputRefusal, InputResponse};
-use crate::tasks::{FollowedTask, MAX_TASK_INPUTS, TaskResponses, of_task};
+use crate::tasks::{FollowedTask, MAX_TASK_INPUTS, TaskResponses, ToolSupport, of_task};
 
 impl<D: Driver> Turn<'_, D> {
     pub(super) fn event(&mut self, now: Instant, event: &ClientEvent<'_>) {
@@ -60,8 +60,10 @@ impl<D: Driver> Turn<'_, D> {
                 Some(*call)
             }
             ClientEvent::Changed { listen, what } => {
-                if let Changed::Task(state) = what {
-                    self.task_state(now, *state);
+                match what {
+                    Changed::Task(state) => self.task_state(now, *state),
+                    Changed::Tools => self.state.support = ToolSupport::default(),
+                    _ => {}
                 }
                 if listen.is_none() {
                     self.changed(*what, event);
@@ -81,6 +83,7 @@ impl<D: Driver> Turn<'_, D> {
     fn connected(&mut self, now: Instant, connected: &Connected<'_>) {
         self.state.has_old_tasks = connected.revision == Revision::V2025_11_25
             && connected.capabilities.contains(ServerFeatures::TASKS);
+        self.state.support = ToolSupport::default();
         let name = connected.server_info().and_then(|info| info.get("name"));
         let name = name.and_then(RawJson::as_string).map(|name| name.to_string());
         self.state.server = name.unwrap_or_default();
@@ -199,13 +202,19 @@ impl<D: Driver> Turn<'_, D> {
                     None => Err(CallError::Invalid(Violation::InvalidResult)),
                 }
             }
-            // How a server says that a tool needs a task, or may not have one (2025-11-25).
+            // How a server says that a tool needs a task, or may not have one (2025-11-25), if its
+            // list does not say the contrary.
             CallOutcome::Error(error)
                 if error.code() == METHOD_NOT_FOUND
                     && self.state.has_old_tasks
                     && pending.method == methods::TOOLS_CALL
                     && pending.params.is_some()
-                    && !pending.was_refused =>
+                    && !pending.was_refused
+                    && self.state.support.of(&tool(pending.params.as_ref()))
+                        != Some(match pending.options.task {
+                            true => TaskSupport::Required,
+                            false => TaskSupport::Forbidden,
+                        }) =>
             {
                 (pending.was_refused, pending.options.task) = (true, !pending.options.task);
                 return self.state.repeat(now, id);

@@ -88,7 +88,8 @@ fn tsk_05_tsk_07_a_tool_that_is_refused_without_a_task_is_called_as_one_once() {
     // The list says so before.
     let list = scene.call("tools/list", json!({}), CallOptions::new());
     let tool = |name: &str, support: &str| json!({"name": name, "inputSchema": {"type": "object"}, "execution": {"taskSupport": support}});
-    scene.responds(json!({"tools": [tool("slow", "required"), tool("quick", "forbidden")]}));
+    let plain = json!({"name": "plain", "inputSchema": {"type": "object"}});
+    scene.responds(json!({"tools": [tool("slow", "required"), tool("quick", "forbidden"), plain]}));
     scene.take(list).unwrap();
     // A result is no list, whatever it contains.
     let mut result = content(D, "plain");
@@ -96,6 +97,18 @@ fn tsk_05_tsk_07_a_tool_that_is_refused_without_a_task_is_called_as_one_once() {
     scene.tool_gets("quick", result);
     assert!(scene.tool("slow").1["params"].get("task").is_some());
     assert!(!scene.engine.asks_for_task("quick") && scene.engine.asks_for_task("other"));
+    // An error does not turn it round, until the list has changed.
+    for (name, is_task) in [("slow", true), ("quick", false), ("plain", false)] {
+        let (call, request) = scene.tool(name);
+        assert_eq!(request["params"].get("task").is_some(), is_task);
+        scene.gets(&error(&request, -32601));
+        assert!(matches!(scene.take(call), Err(CallError::Server(error)) if error.code == -32601));
+        assert!(scene.sent().is_empty());
+    }
+    scene.gets(&notification("notifications/tools/list_changed", json!({})));
+    let (_, request) = scene.tool("quick");
+    scene.gets(&error(&request, -32601));
+    assert!(scene.sent_one()["params"].get("task").is_some());
 }
 
 #[test]
