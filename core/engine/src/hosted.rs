@@ -6,15 +6,15 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use mcp_sansio::tasks::{
-    GrowingTasksState, TaskEnd, TaskId, TaskKey, TaskOwner, TaskReply, TaskStep, TaskTime,
-    TaskTimeout, TasksConfig,
+    GrowingTasksState, TaskId, TaskKey, TaskOwner, TaskReply, TaskStep, TaskTime, TaskTimeout,
+    TasksConfig,
 };
 use mcp_sansio::{
     Instant, OwnedJson, OwnedRpcError, RequestHandle, Revision, RpcError, ServerRequest,
 };
 
 use crate::client::Unsent;
-use crate::task_hub::{INTERNAL, TaskResponse, TaskResult};
+use crate::task_hub::{INTERNAL, TaskResponse, TaskResult, end_of};
 
 /// The tasks of one connection, which nobody else sees.
 pub(crate) struct HostedTasks {
@@ -84,8 +84,12 @@ impl HostedTasks {
 
     /// Ends a task. Returns the responses to requests that have waited for that.
     pub(crate) fn end(&mut self, now: TaskTime, key: TaskKey, outcome: TaskResult) -> Vec<Unsent> {
-        let end = if outcome.is_ok() { TaskEnd::Completed } else { TaskEnd::Failed };
-        if self.memory.tasks(&CONFIG).end(now, key, end) {
+        let (end, message) = end_of(&outcome);
+        let mut tasks = self.memory.tasks(&CONFIG);
+        if let Some(message) = message {
+            tasks.set_message(now, key, &message);
+        }
+        if tasks.end(now, key, end) {
             self.outcomes.insert(key, Arc::new(outcome));
         }
         self.ended(key)

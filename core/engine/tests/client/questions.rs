@@ -250,12 +250,14 @@ fn tsk_09_a_client_that_runs_no_tasks_ignores_the_wish() {
 }
 
 #[test]
-fn a_question_that_is_answered_at_once_is_a_task_that_has_ended() {
+fn tsk_47_a_question_that_is_answered_at_once_is_a_task_that_has_ended() {
     let mut scene = Scene::new(D);
     let mut params = form_params("refuse me");
     params["task"] = json!({});
     let id = task_of(&scene.asks(1, "elicitation/create", params));
-    assert_eq!(scene.asks(2, "tasks/get", id.clone())["result"]["status"], "failed");
+    let state = &scene.asks(2, "tasks/get", id.clone())["result"];
+    assert_eq!(state["status"], "failed");
+    assert_eq!(state["statusMessage"], "The request was refused");
     assert_eq!(scene.asks(3, "tasks/result", id)["error"]["code"], -1);
     // And it does not disturb calls.
     let call = scene.call("tools/call", json!({"name": "add"}), CallOptions::new());
