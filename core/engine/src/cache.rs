@@ -1,7 +1,8 @@
 //! A cache of results, which a client asks before it asks the server.
 
 use alloc::borrow::ToOwned;
-use alloc::string::String;
+use alloc::format;
+use alloc::string::{String, ToString};
 use core::time::Duration;
 
 use mcp_sansio::types::CacheHint;
@@ -26,8 +27,8 @@ use crate::expiring::Expiring;
 #[derive(Debug)]
 #[must_use]
 pub struct Cache {
-    /// By method and parameters, as long as they are fresh.
-    results: Expiring<(String, String), OwnedJson, Instant>,
+    /// By method, URI and parameters, as long as they are fresh.
+    results: Expiring<Key, OwnedJson, Instant>,
     max_bytes: usize,
     /// Number of the access token for which they are.
     authorization: u32,
@@ -36,8 +37,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Creates a cache. An entry counts for its method, parameters, result, and 128 bytes more. At
-    /// the limit, the entries go that are fresh for the shortest time.
+    /// Creates a cache. An entry counts for its method, URI, parameters, result, and 128 bytes
+    /// more. At the limit, the entries go that are fresh for the shortest time.
     pub const fn new(max_bytes: usize) -> Self {
         Self { results: Expiring::new(), max_bytes, authorization: 0, changed: None }
     }
@@ -47,8 +48,9 @@ impl Cache {
         self.results = Expiring::new();
     }
 
-    fn insert(&mut self, key: (String, String), result: OwnedJson, fresh_until: Instant) {
-        let cost = key.0.len() + key.1.len() + result.as_json().as_str().len() + 128;
+    fn insert(&mut self, key: Key, result: OwnedJson, fresh_until: Instant) {
+        let result_len = result.as_json().as_str().len();
+        let cost = key.0.len() + key.1.len() + key.2.len() + result_len + 128;
         if cost > self.max_bytes {
             return;
         }
@@ -57,6 +59,24 @@ impl Cache {
             self.results.pop_first(|_| true);
         }
         self.results.insert(key, result, Some(fresh_until), cost);
+    }
+
+    /// Drops the results of a method for a URI, and for all with which that begins.
+    fn forget(&mut self, method: &str, uri: &str) {
+        let mut rest = uri;
+        loop {
+            let end = (method.to_owned(), format!("{rest}\0"), String::new());
+            let last = self.results.by_key().range(..end).next_back();
+            let Some((key, _)) = last.filter(|(key, _)| key.0 == method) else { return };
+            // All that are left are before this one, so that they have no more in common with it.
+            let both = key.1.chars().zip(rest.chars()).take_while(|(one, other)| one == other);
+            let common = both.map(|(c, _)| c.len_utf8()).sum::<usize>();
+            rest = rest.get(..common).unwrap_or_default();
+            if key.1 == rest {
+                let key = key.clone();
+                self.results.remove(&key);
+            }
+        }
     }
 }
 
@@ -93,8 +113,9 @@ impl Middleware for Cache {
                 }
             }
             Err(CallError::Server(error)) if error.code == INVALID_PARAMS => {
-                let is_page = call.params.as_json().get("cursor").is_some();
-                self.results.retain(|(method, _)| !(is_page && method == call.method));
+                if call.params.as_json().get("cursor").is_some() {
+                    self.forget(call.method, "");
+                }
             }
             Err(_) => {}
         }
@@ -102,14 +123,16 @@ impl Middleware for Cache {
     }
 
     fn event(&mut self, now: Instant, event: &ClientEvent<'_>) {
-        if let ClientEvent::Changed { what, .. } = event
-            && !matches!(what, Changed::Task(_))
-        {
-            self.changed = Some(now);
-            self.results.retain(|(method, params)| {
-                !RawJson::parse(params).is_ok_and(|params| what.concerns(method, params))
-            });
+        let ClientEvent::Changed { what, .. } = event else { return };
+        match what {
+            Changed::Task(_) => return,
+            Changed::Resource { uri } => self.forget(methods::RESOURCES_READ, &uri.to_string()),
+            list => {
+                let lists = CACHEABLE.iter().filter(|it| list.concerns(it, RawJson::EMPTY));
+                lists.for_each(|method| self.forget(method, ""));
+            }
         }
+        self.changed = Some(now);
     }
 
     fn connecting(&mut self) {
@@ -118,8 +141,14 @@ impl Middleware for Cache {
     }
 }
 
-fn key(call: &OutgoingCall<'_>) -> (String, String) {
-    (call.method.to_owned(), call.params.as_json().as_str().to_owned())
+/// The method, the URI that is read, and the parameters.
+type Key = (String, String, String);
+
+fn key(call: &OutgoingCall<'_>) -> Key {
+    let params = call.params.as_json();
+    let uri = params.get("uri").filter(|_| call.method == methods::RESOURCES_READ);
+    let uri = uri.and_then(RawJson::as_string).map(|uri| uri.to_string());
+    (call.method.to_owned(), uri.unwrap_or_default(), params.as_str().to_owned())
 }
 
 /// The methods whose results say how long they are fresh. `server/discover` is the library's.

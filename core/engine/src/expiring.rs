@@ -1,7 +1,6 @@
 //! Entries that end: what caches, stores in memory, and memories of what was seen are made of.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec::Vec;
 use core::borrow::Borrow;
 
 /// Entries by their keys, each with what it costs and, unless it stays, the time of its end.
@@ -62,12 +61,6 @@ impl<K: Ord + Clone, V, T: Ord + Copy> Expiring<K, V, T> {
         let (end, key) = self.ends.first().filter(|(end, _)| is_one(*end)).cloned()?;
         let value = self.remove(&key)?;
         Some((end, key, value))
-    }
-
-    /// Removes the entries whose key does not fit.
-    pub(crate) fn retain(&mut self, mut fits: impl FnMut(&K) -> bool) {
-        let over: Vec<K> = self.by_key.keys().filter(|key| !fits(key)).cloned().collect();
-        over.iter().for_each(|key| drop(self.remove(key)));
     }
 }
 

@@ -11,7 +11,7 @@ use mcp_sansio::{
     ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_engine::internal::{NextRound, Round, Shared, StateSeal};
-use mcp_sansio_engine::{ClientEngine, Driver, InputResponse, Layers, Limits, Question};
+use mcp_sansio_engine::{Cache, ClientEngine, Driver, InputResponse, Layers, Limits, Question};
 
 use super::{Table, Work, join};
 use crate::memory::new_server;
@@ -40,6 +40,19 @@ pub(super) const CASES: &Table = &[
         client.polls(&asks);
         // The application has not answered, and is asked nothing more.
         Work::new(asks.len(), move || client.polls(&asks))
+    }),
+    ("engine: changes of as many resources as are cached", |n| {
+        let mut client = Playing::new();
+        client.app.layers.push(Cache::new(usize::MAX));
+        for at in 0..n {
+            let params = format!(r#"{{"uri":"file:///{at}"}}"#);
+            client.calls("resources/read", &params, r#"{"contents":[],"ttlMs":100000}"#);
+        }
+        let changes: Vec<String> = (0..n)
+            .map(|at| format!(r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"uri":"file:///other/{at}"}}}}"#))
+            .collect();
+        let bytes = changes.iter().map(String::len).sum();
+        Work::new(bytes, move || changes.iter().for_each(|change| client.hears(change)))
     }),
 ];
 

@@ -452,6 +452,26 @@ fn cache_15_a_change_drops_what_it_concerns() {
 }
 
 #[test]
+fn cache_15_a_change_drops_all_with_whose_uri_its_own_begins() {
+    let mut scene = cached(100_000);
+    let get = "resources/read";
+    let more = json!({"uri": "a:/é/", "more": 1});
+    let gone = [read(""), read("a:/"), read("a:/é/"), more, read("a:/é/y")];
+    let kept = ["a:/b", "a:/é/x", "a:/é/y/", "a:/é/yz", "a:/è", "a:/é0", "b", "A"].map(read);
+    for params in gone.iter().chain(&kept) {
+        asks(&mut scene, get, params.clone(), resource("one", json!(1000)));
+    }
+    scene.gets(&notification("notifications/resources/updated", read("a:/é/y")));
+    scene.later(1);
+    for params in kept {
+        has(&mut scene, get, params);
+    }
+    for params in gone {
+        asks(&mut scene, get, params, resource("two", json!(1000)));
+    }
+}
+
+#[test]
 fn cache_16_cache_18_each_page_has_its_time_and_an_invalid_cursor_drops_all() {
     let mut scene = cached(10_000);
     let page = |next: Option<&str>, ttl: u32| {
