@@ -226,6 +226,12 @@ impl Pending {
         self.method == LISTEN
     }
 
+    /// Returns its task, unless that has ended: it goes on after the end of the connection.
+    pub(super) fn live_task(&self) -> Option<&FollowedTask> {
+        let is_live = matches!(self.result, None | Some(Err(CallError::Closed)));
+        self.task.as_deref().filter(|_| is_live)
+    }
+
     /// Whether it is a subscription that has ended with the connection.
     pub(super) fn is_lost(&self) -> bool {
         self.is_listen() && matches!(self.result, Some(Err(CallError::Closed)))

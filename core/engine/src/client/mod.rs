@@ -24,8 +24,8 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{
     Call, CallOptions, Client, ClientConfig, Connection, Encode, GrowingClientState,
-    InputResponseParams, Instant, InvalidPayload, OwnedJson, RawJson, RequestHandle, Revision,
-    RxBuffer, SendError, SendResult, Step, Tx, methods,
+    InputResponseParams, Instant, InvalidPayload, NotAllowed, OwnedJson, RawJson, RequestHandle,
+    Revision, RxBuffer, SendError, SendResult, Step, Tx, methods,
 };
 
 pub use calls::CallId;
@@ -582,14 +582,15 @@ impl<'c> ClientEngine<'c> {
             self.state.unsubscribe(now, call, pending.params.as_ref());
         }
         self.flush(now, driver);
-        Some(match pending.task.filter(|_| pending.result.is_none()) {
+        Some(match pending.live_task() {
             Some(task) => Cancelled::Task(task.id().to_owned()),
             None if pending.result.is_none() => Cancelled::Call,
             None => Cancelled::Over,
         })
     }
 
-    /// Cancels a task without waiting for the acknowledgement.
+    /// Cancels a task without waiting for the acknowledgement. The request is sent when the client
+    /// is connected.
     pub fn cancel_task(&mut self, now: Instant, task: String, driver: &mut impl Driver) {
         self.state.waiting.push_back(Waiting::CancelTask(task));
         self.flush(now, driver);
@@ -605,15 +606,14 @@ impl<'c> ClientEngine<'c> {
     /// result of the call was not taken.
     pub fn detach(&mut self, now: Instant, call: CallId, driver: &mut impl Driver) -> Detached {
         let Some(pending) = self.state.calls.get(call) else { return Detached::Over };
-        let is_over = !matches!(pending.result, None | Some(Err(CallError::Closed)));
-        match &pending.task {
-            Some(task) if !is_over => {
+        match pending.live_task() {
+            Some(task) => {
                 let kept = task.kept.clone();
                 self.cancel(now, call, None, driver);
                 Detached::Task(kept)
             }
-            _ if pending.result.is_some() => Detached::Over,
-            _ => Detached::Undecided,
+            None if pending.result.is_some() => Detached::Over,
+            None => Detached::Undecided,
         }
     }
 
@@ -817,7 +817,11 @@ impl<'c> ClientEngine<'c> {
             };
             self.state.is_begun = false;
             match (sent, waiting) {
-                (Err(error @ (SendError::Full | SendError::TooManyCalls)), waiting) => {
+                (Err(error @ (SendError::Full | SendError::TooManyCalls)), waiting)
+                | (
+                    Err(error @ SendError::NotAllowed(NotAllowed::NotOpen)),
+                    waiting @ Waiting::CancelTask(_),
+                ) => {
                     self.state.is_begun = is_ours && self.core.tx().is_mid_frame();
                     if error == SendError::Full && !self.state.is_begun {
                         self.state.enough = self.core.tx().pending().len() / 2;

@@ -183,6 +183,11 @@ impl Scene {
 
     pub(crate) fn connect(&mut self) {
         self.engine.connect(self.now, &mut self.person).unwrap();
+        self.opens();
+    }
+
+    /// Lets the server respond to the request that opens a connection.
+    pub(crate) fn opens(&mut self) {
         if matches!(self.engine.connect_state(), ConnectState::Connected) {
             // The era is known.
             return;

@@ -222,6 +222,23 @@ fn canc_10_a_task_that_is_created_while_its_cancellation_waits_is_cancelled() {
 }
 
 #[test]
+fn canc_10_tex_33_a_task_is_cancelled_over_the_next_connection() {
+    for revision in [D, E] {
+        let (mut scene, call) = begun(revision);
+        scene.end();
+        scene.engine.connect(scene.now, &mut scene.person).unwrap();
+        let cancelled = scene.cancel(call);
+        let Some(Cancelled::Task(task)) = cancelled else { panic!("{cancelled:?}") };
+        // The server has not responded to the first request of the connection.
+        scene.engine.cancel_task(scene.now, task, &mut scene.person);
+        scene.opens();
+        let request = scene.sent().pop().unwrap();
+        assert_eq!(request["method"], "tasks/cancel");
+        assert_eq!(request["params"]["taskId"], "t-1");
+    }
+}
+
+#[test]
 fn tex_13_tsk_43_a_task_is_detached_and_resumed_on_another_connection() {
     for revision in [D, E] {
         let mut scene = Scene::new(revision);
