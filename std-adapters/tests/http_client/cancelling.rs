@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use futures_lite::future::poll_once;
-use mcp_sansio::types::SubscriptionFilter;
-use mcp_sansio::{CallOptions, RawJson};
-use mcp_sansio_adapters::asynchronous::client::{Change, Client};
+use mcp_sansio::types::{Implementation, SubscriptionFilter};
+use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, RawJson, Revision, Revisions};
+use mcp_sansio_adapters::asynchronous::client::{Change, Client, ClientLimits, Connector};
 use serde_json::json;
+use tokio::time::timeout;
 
-use crate::scene::{Response, Seen, call, event, modern, play};
+use crate::scene::{Response, Seen, call, event, modern, play, play_with};
 use crate::{CHUNKS, MODERN};
 
 /// Responds to a slow call with a silent stream, or not at all.
@@ -68,4 +69,47 @@ fn sub_18_a_subscription_is_an_open_exchange_and_dropping_it_closes_it() {
         assert_eq!(played.result, Some(Change::Tools));
         played.has("closed: POST /mcp subscriptions/listen 2026-07-28 -");
     }
+}
+
+static WITH_TASKS: ClientConfig<'_> =
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::TASKS)
+        .revisions(Revisions::only(Revision::LATEST));
+
+/// Responds to calls with tasks. Each response closes its connection.
+fn tasks(seen: &Seen) -> Response {
+    let time = "2026-01-01T00:00:00Z";
+    let task = |kind: &str| json!({"resultType": kind, "taskId": "t-1", "status": "working", "createdAt": time, "lastUpdatedAt": time, "ttlMs": 60_000, "pollIntervalMs": 100});
+    let response = match seen.message() {
+        "server/discover" => Response::result(
+            seen,
+            &json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}}),
+        ),
+        "tools/call" => Response::result(seen, &task("task")),
+        "tasks/get" => Response::result(seen, &task("complete")),
+        _ => modern(seen),
+    };
+    response.field("Connection", "close")
+}
+
+/// Asserts that the last message of a client cancels its task.
+fn cancels(work: impl AsyncFn(Client)) {
+    for chunk in CHUNKS {
+        // The end of the connection waits for nothing else.
+        let limits = ClientLimits { close_timeout: Duration::MAX, ..ClientLimits::new() };
+        let connector = Connector::new(&WITH_TASKS).limits(limits);
+        let played = play_with(connector, |http| http, chunk, tasks, &work);
+        let last = played.seen.last().unwrap();
+        assert_eq!(
+            (last.message(), &last.body["params"]["taskId"]),
+            ("tasks/cancel", &json!("t-1"))
+        );
+    }
+}
+
+#[test]
+fn tex_33_a_call_that_is_dropped_cancels_its_task_although_the_connection_closes() {
+    cancels(async |client| {
+        let slow = call(&client, "slow");
+        assert!(timeout(Duration::from_millis(150), slow).await.is_err());
+    });
 }

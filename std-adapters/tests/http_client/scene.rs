@@ -232,6 +232,8 @@ impl Connect for World {
         self.dials.lock().unwrap().push(format!("{:?} {}", dial.purpose, dial.url));
         let (ours, theirs) = pipe(1 << 16, self.chunk);
         self.executor.spawn(serve(theirs, self.clone())).detach();
+        // A message is not sent in the moment in which it is written.
+        future::yield_now().await;
         let (reader, writer) = split(ours);
         Ok(JoinedIo::new(reader, BufWriter::new(writer)))
     }

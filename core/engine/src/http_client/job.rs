@@ -8,9 +8,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use mcp_sansio::Instant;
 use mcp_sansio::http::client::{Exchange, OutgoingMessage, Post};
 use mcp_sansio::http::sse::EventReader;
+use mcp_sansio::{Instant, methods};
 
 use super::tools::Listing;
 use crate::{ClientEngine, Driver, HttpError};
@@ -171,8 +171,7 @@ impl Job {
         self.kind.call()
     }
 
-    /// Whether the job completes before the client closes: a message without a response, or the end
-    /// of the session.
+    /// Whether the job is a message without a response, or the end of the session.
     pub(super) fn is_one_way(&self) -> bool {
         matches!(self.kind, Kind::Delete(_))
             || self.message().is_some_and(|message| message.id().is_none())
@@ -206,6 +205,12 @@ impl Job {
         let resumes = if let Phase::Waiting(at) = self.phase { Some(at) } else { None };
         [self.limit, resumes].into_iter().flatten().min()
     }
+}
+
+/// Whether a message is sent before the client closes: nobody waits for a response to it. A server
+/// learns of a call that was dropped, and is a task, in no other way.
+pub(super) fn outlives_calls(message: &OutgoingMessage<'_>) -> bool {
+    message.id().is_none() || message.has_method(methods::TASKS_CANCEL)
 }
 
 // Messages that wait to be sent, and those that were received.

@@ -21,7 +21,7 @@ use mcp_sansio::{Instant, Printable, Revision};
 
 use crate::{ClientEngine, HttpError};
 use job::{Ask, Job, Kind, Phase};
-use job::{Inbox, Queue, hold};
+use job::{Inbox, Queue, hold, outlives_calls};
 use tools::ToolTable;
 
 /// A client over Streamable HTTP (2025-03-26 and later), or HTTP+SSE (2024-11-05), whichever the
@@ -234,7 +234,7 @@ impl fmt::Display for Diagnostic {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Closing {
     Open,
-    /// Messages without a response are still being sent.
+    /// Messages whose responses nobody needs are still being sent.
     Sending,
     /// The session is being ended.
     Ending,
@@ -287,7 +287,7 @@ impl HttpClient {
     pub fn send(&mut self, now: Instant, post: Post) {
         let message = post.message();
         // Responses are not needed any more when the client closes.
-        if self.closing != Closing::Open && message.id().is_some() {
+        if self.closing != Closing::Open && !outlives_calls(&message) {
             return;
         }
         if let Some(cancelled) = message.cancelled_request() {
@@ -404,15 +404,15 @@ impl HttpClient {
         self.logins > 0
     }
 
-    /// Begins to close: exchanges that wait for responses end, what needs no response is sent, and
-    /// the session is ended. The client is [closed](Self::is_closed) when these steps are done.
+    /// Begins to close: exchanges that wait for responses end, what needs no response is sent, as
+    /// are cancellations of tasks, and the session is ended. The client is [closed](Self::is_closed) when these steps are done.
     pub fn close(&mut self, now: Instant) {
         if self.closing == Closing::Open {
             self.closing = Closing::Sending;
             // Responses are not needed any more, and nothing is sent again.
-            let waits = |job: &Job| matches!(job.phase, Phase::Waiting(_));
-            self.drop_where(now, |job| !job.is_one_way() || waits(job));
-            self.queue.retain(|waiting| waiting.id.is_none());
+            let is_sent = |job: &Job| job.message().is_some_and(|it| outlives_calls(&it));
+            self.drop_where(now, |job| !is_sent(job) || matches!(job.phase, Phase::Waiting(_)));
+            self.queue.retain(|waiting| outlives_calls(&waiting.post.message()));
             self.is_opening = false;
         }
     }

@@ -64,6 +64,23 @@ fn canc_13_time_02_canc_14_a_cancellation_ends_the_exchange_and_is_sent_before_2
 }
 
 #[test]
+fn canc_10_a_task_is_cancelled_although_the_client_closes() {
+    for steps in 0..3 {
+        let mut scene = Scene::legacy();
+        scene.engine.cancel_task(scene.now, "t-1".to_owned(), &mut scene.nobody);
+        match steps {
+            0 => {}
+            1 => assert_eq!(scene.http.take_posts(scene.now, &mut scene.engine), 1),
+            _ => scene.work(),
+        }
+        scene.close();
+        let cancel = scene.takes("POST /mcp tasks/cancel");
+        scene.responds_with(&cancel, 200, &cancel.ok(json!({})));
+        scene.takes("DELETE /mcp");
+    }
+}
+
+#[test]
 fn messages_that_are_too_long_are_lost_alone() {
     for chunk in CHUNKS {
         let limits = HttpLimits { max_message: 1024, ..HttpLimits::new() };

@@ -159,11 +159,15 @@ impl HttpLink {
         }
     }
 
-    /// Sends what needs no response, and ends the session.
+    /// Sends what needs no response, and ends the session. What comes meanwhile is dropped.
     pub(crate) fn poll_end(&mut self, cx: &Context<'_>) -> Poll<()> {
         self.shared.with(|http, now| http.close(now));
         self.work(cx);
-        if self.shared.with(|http, _| http.is_closed()) { Poll::Ready(()) } else { Poll::Pending }
+        let is_closed = self.shared.with(|http, _| {
+            http.discard();
+            http.is_closed()
+        });
+        if is_closed { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 
