@@ -152,6 +152,18 @@ fn canc_10_tex_33_a_call_that_is_dropped_cancels_its_task() {
 }
 
 #[test]
+fn canc_10_tex_33_a_cancellation_that_is_dropped_is_sent() {
+    for revision in [D, E] {
+        let ((), seen) = play(revision, slow(revision), async |client| {
+            let task = client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap();
+            assert!(future::poll_once(Box::pin(task.cancel())).await.is_none());
+        });
+        // Its first request is cancelled with it.
+        assert_eq!(methods(&seen).last(), Some(&"tasks/cancel"));
+    }
+}
+
+#[test]
 fn tex_13_a_task_is_resumed_by_another_connection() {
     for revision in [D, E] {
         let (kept, seen) = play(revision, slow(revision), async |client| {

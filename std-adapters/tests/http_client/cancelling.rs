@@ -113,3 +113,11 @@ fn tex_33_a_call_that_is_dropped_cancels_its_task_although_the_connection_closes
         assert!(timeout(Duration::from_millis(150), slow).await.is_err());
     });
 }
+
+#[test]
+fn tex_33_a_cancellation_that_is_dropped_is_sent_over_http() {
+    cancels(async |client| {
+        let task = client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap();
+        assert!(poll_once(Box::pin(task.cancel())).await.is_none());
+    });
+}

@@ -198,15 +198,17 @@ impl ToolTask {
     /// may end otherwise all the same. A server of 2025-11-25 that did not declare `tasks.cancel`
     /// is not told, and ends the task by itself.
     ///
-    /// Cancel safe: the request is sent all the same, if there is room.
+    /// Cancel safe: dropping the future cancels the task in the background.
     ///
     /// # Errors
     /// See [`CallError`]; in 2025-11-25 a task that has ended is an error, too.
     pub async fn cancel(self) -> Result<(), CallError> {
-        let client = self.client.clone();
-        let Some(kept) = self.detach() else { return Ok(()) };
+        let Some(kept) = self.kept.clone() else { return Ok(()) };
         let params = TaskParams::new(kept.task_id());
-        match client.request(methods::TASKS_CANCEL, &params, CallOptions::new()).await {
+        let options = CallOptions::new();
+        let cancelled = self.client.request(methods::TASKS_CANCEL, &params, options).await;
+        let _ = self.detach();
+        match cancelled {
             Ok(_) | Err(CallError::NotSent(_)) => Ok(()),
             Err(error) => Err(error),
         }
