@@ -210,13 +210,18 @@ impl Runtime for Unnamed {
     }
 }
 
-/// Calls `call` where it may block. A panic of the call goes on in the caller.
+/// Calls `call` where it may block, with the clock of the runtime that polls this. A panic of the
+/// call goes on in the caller.
 pub(crate) async fn unblock<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> T {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
     let (sender, returned) = std::sync::mpsc::channel();
-    // Nobody waits for the result any more if it cannot be sent.
-    let work = move || drop(sender.send(catch_unwind(AssertUnwindSafe(call))));
+    let named = NAMED.get();
+    let work = move || {
+        let _before = Before(NAMED.replace(named));
+        // Nobody waits for the result any more if it cannot be sent.
+        drop(sender.send(catch_unwind(AssertUnwindSafe(call))));
+    };
     current().run_blocking(Box::new(work)).await;
     match returned.try_recv() {
         Ok(Ok(value)) => value,
@@ -229,6 +234,7 @@ pub(crate) async fn unblock<T: Send + 'static>(call: impl FnOnce() -> T + Send +
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::LazyLock;
     use std::thread::ThreadId;
 
     use futures_lite::future::block_on;
@@ -240,6 +246,12 @@ mod tests {
     impl Runtime for Threads {
         fn sleep_until(&self, _: Instant) -> RuntimeFuture<()> {
             panic!("no timers")
+        }
+
+        /// The clock stands still.
+        fn now(&self) -> Instant {
+            static NOW: LazyLock<Instant> = LazyLock::new(Instant::now);
+            *NOW
         }
     }
 
@@ -260,6 +272,13 @@ mod tests {
         check(&|future| block_on(within(&Threads, future)));
         #[cfg(feature = "smol")]
         check(&|future| block_on(future));
+    }
+
+    #[test]
+    fn a_call_on_another_thread_has_the_clock_of_the_runtime() {
+        let time = Threads.now();
+        thread::sleep(Duration::from_millis(1));
+        assert_eq!(block_on(within(&Threads, unblock(now))), time);
     }
 
     #[cfg(feature = "tokio")]
