@@ -31,6 +31,7 @@ static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
     task("ask"),
     task("hold"),
     task("count"),
+    task("twice"),
     task("copy"),
     task("refuse"),
     task("large"),
@@ -85,6 +86,22 @@ async fn handle(world: World, ctx: Context) -> HandlerResult {
             }
             return ctx.reply(&TextResult::new(&format!("{begun} runs, from {done} on")));
         }
+        "twice" => {
+            if let Some(saved) = ctx.saved() {
+                return ctx.reply(&TextResult::new(saved.as_str()));
+            }
+            let until = async |may_end| {
+                while world.may_end.load(Ordering::SeqCst) != may_end {
+                    yield_now().await;
+                }
+            };
+            until(true).await;
+            // The store has the first state when its future is dropped.
+            future::or(async { drop(ctx.save(1).await) }, until(false)).await;
+            ctx.save(2).await?;
+            world.may_end.store(true, Ordering::SeqCst);
+            return pending().await;
+        }
         "copy" => {
             for done in 1..=3 {
                 tool.progress(&Progress::of(done).total(3).message("copies")).await?;
@@ -115,13 +132,22 @@ struct Faults {
     has_made: AtomicBool,
     /// The record of the next change is removed instead.
     vanishes: AtomicBool,
-    /// The next answer to `put` of a record is late, on a thread that waits for it.
+    /// The next answer to a change of a record is late, on a thread that waits for it.
     is_late: AtomicBool,
-    has_put: AtomicBool,
+    is_held: AtomicBool,
     may_answer: (Mutex<bool>, Condvar),
 }
 
 impl Faults {
+    /// Waits if the answer is late.
+    fn hold(&self) {
+        if self.is_late.swap(false, Ordering::SeqCst) {
+            self.is_held.store(true, Ordering::SeqCst);
+            let may_answer = self.may_answer.0.lock().unwrap();
+            drop(self.may_answer.1.wait_while(may_answer, |may_answer| !*may_answer).unwrap());
+        }
+    }
+
     fn answer(&self) {
         *self.may_answer.0.lock().unwrap() = true;
         self.may_answer.1.notify_all();
@@ -158,11 +184,8 @@ impl Store for Reached {
 
     fn put(&self, key: &str, bytes: &[u8], ttl: Option<Duration>) -> Result<(), StoreError> {
         self.of()?.put(key, bytes, ttl)?;
-        let faults = &self.faults;
-        if key.starts_with("task/") && faults.is_late.swap(false, Ordering::SeqCst) {
-            faults.has_put.store(true, Ordering::SeqCst);
-            let may_answer = faults.may_answer.0.lock().unwrap();
-            drop(faults.may_answer.1.wait_while(may_answer, |may_answer| !*may_answer).unwrap());
+        if key.starts_with("task/") {
+            self.faults.hold();
         }
         Ok(())
     }
@@ -176,6 +199,7 @@ impl Store for Reached {
     ) -> Result<bool, StoreError> {
         let (is_record, faults) = (key.starts_with("task/"), &self.faults);
         if is_record && !self.is_second.fetch_not(Ordering::SeqCst) {
+            faults.hold();
             if faults.has_made.load(Ordering::SeqCst) {
                 self.of()?.compare_and_put(key, expected, bytes, ttl)?;
             }
@@ -289,6 +313,13 @@ impl Fleet {
             sleep(Duration::from_secs(1)).await;
         }
         panic!("no server has begun it again");
+    }
+
+    /// Waits for a thread, which takes time of the computer.
+    async fn until_held(&self) {
+        while !self.faults.is_held.load(Ordering::SeqCst) {
+            yield_now().await;
+        }
     }
 
     fn begun(&self) -> usize {
@@ -436,6 +467,24 @@ fn a_task_goes_on_from_what_it_has_saved() {
         fleet.until_begun(2).await;
         fleet.may_end(true);
         assert_eq!(fleet.completed(1, &id).await, "2 runs, from 2 on");
+    });
+}
+
+#[test]
+fn a_state_that_was_saved_stays_when_an_earlier_one_comes_late() {
+    fleet(async |fleet| {
+        let id = fleet.create(0, "twice").await;
+        fleet.faults.is_late.store(true, Ordering::SeqCst);
+        fleet.may_end(true);
+        fleet.until_held().await;
+        fleet.may_end(false);
+        while !fleet.world.may_end.load(Ordering::SeqCst) {
+            yield_now().await;
+        }
+        fleet.faults.answer();
+        sleep(Duration::from_secs(1)).await;
+        fleet.kill(0);
+        assert_eq!(fleet.completed(1, &id).await, "2");
     });
 }
 
@@ -598,10 +647,7 @@ fn a_call_that_ends_while_its_task_is_saved_is_not_begun_again() {
         sleep(Duration::from_secs(6)).await;
         fleet.faults.is_late.store(true, Ordering::SeqCst);
         let exchange = fleet.client(0, "anna").post(&call(1, "again", json!({}))).await;
-        // The thread takes time of the computer.
-        while !fleet.faults.has_put.load(Ordering::SeqCst) {
-            yield_now().await;
-        }
+        fleet.until_held().await;
         drop(exchange);
         for _ in 0..15 {
             advance(Duration::from_secs(1)).await;

@@ -1,6 +1,7 @@
 //! Tasks of a fleet: what a server reads and writes in the store that all servers have.
 
 use std::mem::replace;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::task::{self, Poll};
 use std::time::Duration;
@@ -436,23 +437,24 @@ impl TaskHub {
         Ok(is_this)
     }
 
-    /// Saves what a handler can go on from when it is called again. Returns `false` if the task is
-    /// not this server's any more.
+    /// Saves what a handler can go on from when it is called again, unless something later is, or
+    /// is being saved. Returns `false` if the task is not this server's any more.
     pub(super) fn save_state(
         &self,
         store: &TaskStore,
         id: TaskId,
         state: &str,
+        is_latest: impl Fn() -> bool,
     ) -> Result<bool, StoreError> {
         let node = self.node();
-        let saved = store.change(id, |record| {
-            let is_own = |it: &&TaskRecord| it.node == node && it.outcome.is_none();
-            let mut record = record.filter(is_own)?.clone();
+        let is_own = |it: &&TaskRecord| it.node == node && it.outcome.is_none();
+        let (saved, _) = store.change(id, |record| {
+            let mut record = record.filter(is_own).filter(|_| is_latest())?.clone();
             record.saved = Some(state.to_owned());
             record.updated_unix_ms = self.time().unix_ms;
             Some(record)
         })?;
-        Ok(saved.1)
+        Ok(saved.as_ref().is_some_and(|it| is_own(&it)))
     }
 }
 
@@ -496,14 +498,20 @@ impl Context {
     /// Also if the store has failed, or the server has none.
     pub async fn save(&self, state: impl Encode) -> Result<(), ToolError<'static>> {
         let json = OwnedJson::new(&state, self.active.revision())?;
-        let Some(id) = self.active.task.as_ref().and_then(|task| task.id()) else {
+        let work = self.active.task.as_ref();
+        let Some((work, id)) = work.and_then(|work| Some((work, work.id()?))) else {
             return Err(ToolError::internal("Only a task can save something"));
         };
         let hub = Arc::clone(&self.source.settings().tasks);
         let Some(store) = hub.store().cloned() else {
             return Err(ToolError::internal("The server has no store for tasks"));
         };
-        let save = move |store: &TaskStore| hub.save_state(store, id, json.as_json().as_str());
+        // If the future is dropped, the store is called all the same, perhaps after the next time.
+        let (number, active) = (work.saves.fetch_add(1, Relaxed) + 1, Arc::clone(&self.active));
+        let save = move |store: &TaskStore| {
+            let latest = || active.task.as_ref().map(|work| work.saves.load(Relaxed));
+            hub.save_state(store, id, json.as_json().as_str(), || latest() == Some(number))
+        };
         let is_saved = store.run(save).await.or_internal()?;
         is_saved.then_some(()).ok_or(ToolError::GONE)
     }

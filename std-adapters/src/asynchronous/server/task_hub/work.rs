@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::{Future as _, poll_fn};
 use std::mem::replace;
 use std::pin::{Pin, pin};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
@@ -44,6 +45,8 @@ pub(crate) struct TaskWork {
     pub(crate) is_required: bool,
     task: OnceLock<(TaskKey, TaskId)>,
     pub(crate) again: Again,
+    /// Number of states that the handler has begun to save.
+    pub(super) saves: AtomicU64,
     /// The progress that the client was told last, and when.
     reported: Mutex<Option<(Amount, Instant)>>,
     progress_interval: Duration,
@@ -80,6 +83,7 @@ impl TaskWork {
             is_required: is_asked || tool.task_support() == TaskSupport::Required,
             task: OnceLock::new(),
             again: Again::new(server),
+            saves: AtomicU64::new(0),
             reported: Mutex::default(),
             progress_interval: settings.config.progress_interval,
         })))
