@@ -58,7 +58,10 @@ impl Client<'_> {
                     let forbids_response = envelope.may_be_response(violation, forbids_response);
                     let mut event =
                         self.invalid_message(now, violation, id, forbids_response, tx)?;
-                    if let Some(ClientEvent::Violation(found)) = &mut event {
+                    // The whole of a batch has been read, so its messages are JSON.
+                    if let Some(ClientEvent::Violation(found)) = &mut event
+                        && !messages.in_batch()
+                    {
                         *found = PeerViolation::new(found.violation, messages.frame());
                     }
                     event

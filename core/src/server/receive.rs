@@ -157,7 +157,10 @@ impl<'c> Server<'c> {
                 }
                 Item::Invalid { violation, id, forbids_response } => {
                     let mut event = self.report_violation(violation, id, forbids_response, tx)?;
-                    if let Some(ServerEvent::Violation(found)) = &mut event {
+                    // The whole of a batch has been read, so its messages are JSON.
+                    if let Some(ServerEvent::Violation(found)) = &mut event
+                        && !messages.in_batch()
+                    {
                         *found = PeerViolation::new(found.violation, messages.frame());
                     }
                     event

@@ -129,6 +129,7 @@ pub(super) const CASES: &Table = &[
         let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
         client(&batch(n, |_| log.into()))
     }),
+    ("client: values of a batch that are no messages", |n| client(&batch(n, |at| at.to_string()))),
     ("client: members of a result", |n| client(&result(&members(n)))),
     ("client: members of an error's data", |n| {
         let data = members(n);
@@ -262,10 +263,15 @@ impl Hearing {
         let Self { server, line } = self;
         let event = line.send(|tx| server.next_event(NOW, messages, tx)).unwrap();
         let Some(event) = event else { return false };
-        if let ServerEvent::Request(request) = &event {
-            look(request);
-            let error = RpcError::internal("no");
-            line.send(|tx| server.respond_error(request.handle, &error, tx)).unwrap();
+        match &event {
+            ServerEvent::Request(request) => {
+                look(request);
+                let error = RpcError::internal("no");
+                line.send(|tx| server.respond_error(request.handle, &error, tx)).unwrap();
+            }
+            // An observer is told the place.
+            ServerEvent::Violation(found) => drop(black_box(found.to_string())),
+            _ => {}
         }
         black_box(&event);
         true
@@ -429,6 +435,7 @@ impl Asking {
                     opened.extension("a.b/zz"),
                 ));
             }
+            ClientEvent::Violation(found) => drop(black_box(found.to_string())),
             _ => {}
         }
         black_box(&event);
