@@ -16,6 +16,8 @@ pub const SESSION_LEN: usize = 7;
 pub struct SessionSetting(pub u64);
 
 impl SessionSetting {
+    /// Nothing is set. What follows it is all that is.
+    pub const NONE: Self = Self(0);
     /// Above the 48 bits of the hash of a URI.
     const SUBSCRIBED: u64 = 1 << 48;
     const UNSUBSCRIBED: u64 = 2 << 48;
@@ -56,6 +58,10 @@ impl SessionSetting {
         match setting & !URI {
             Self::SUBSCRIBED => server.subscriptions.insert(Owner::SESSION, uri),
             Self::UNSUBSCRIBED => server.subscriptions.remove(Owner::SESSION, uri),
+            0 => {
+                session.log_level = server.config.log_level;
+                server.subscriptions.drop_owner(Owner::SESSION);
+            }
             Self::LOG_LEVEL => {
                 let level = LEVELS.into_iter().find(|level| *level as u64 == setting & URI);
                 session.log_level = level.unwrap_or(session.log_level);

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::iter;
 use core::time::Duration;
 
 use mcp_sansio::http::Principal;
@@ -11,7 +12,7 @@ use mcp_sansio::http::server::{
     BodyKind, EventId, OutgoingResponse, RecordedPart, ReplayBuffer, ReplayCursor, StreamRecorder,
 };
 use mcp_sansio::http::sse::ControlEvent;
-use mcp_sansio::internal::{Outbox, PendingOutcome};
+use mcp_sansio::internal::{Outbox, PendingOutcome, SessionSetting};
 use mcp_sansio::{
     ExchangeId, GrowingServerState, Instant, Outcome, RequestHandle, Revision, Server,
     ServerConfig, ServerEvent, TxBuffer,
@@ -80,6 +81,8 @@ pub(super) struct Session {
     remote: Vec<RemoteReader>,
     /// The time at which the client has made up for what was passed on to other nodes.
     passed_until: Instant,
+    /// The time to send all settings to other nodes: it was too soon for some of them.
+    settings_at: Option<Instant>,
 }
 
 impl Session {
@@ -174,6 +177,7 @@ impl<O> Instance<O> {
             first_call,
             remote: Vec::new(),
             passed_until: now,
+            settings_at: None,
         };
         let tx = response_buffer(options, Vec::new()).with_event_ids(own_stream);
         let own = Stream::new(tx, own_stream, None);
@@ -200,6 +204,21 @@ impl<O> Instance<O> {
             session.passed_until = until;
         }
         may_pass
+    }
+
+    /// Sends what the client has set to other nodes, or later all that is set by then.
+    pub(super) fn tell_setting(
+        &mut self,
+        now: Instant,
+        fleet: &mut Fleet,
+        setting: Option<SessionSetting>,
+    ) {
+        let Some(number) = self.session_number() else { return };
+        if self.may_pass(now, size_of::<SessionSetting>()) {
+            fleet.send_settings(number, setting.into_iter());
+        } else if let InstanceKind::Session(session) = &mut self.kind {
+            session.settings_at.get_or_insert(now.saturating_add(SETTINGS_DELAY));
+        }
     }
 
     /// Returns whether the call of this number is one of this server, open or not.
@@ -496,11 +515,23 @@ impl<O> Instance<O> {
         self.streams.posts.get_mut(&id).and_then(|stream| stream.exchange.take())
     }
 
-    /// Sends the events that other nodes have asked for, in envelopes of at most so many bytes.
-    pub(super) fn send_to_nodes(&mut self, fleet: &mut Fleet, limit: usize) {
-        let Some(number) = self.session_number() else { return };
-        let InstanceKind::Session(session) = &mut self.kind else { return };
-        let Session { replay, remote, own_stream, own_cursor, .. } = session;
+    /// Sends the events that other nodes have asked for, in envelopes of at most so many bytes, and
+    /// all settings if it is time. Returns that time.
+    pub(super) fn send_to_nodes(
+        &mut self,
+        config: &ServerConfig<'_>,
+        now: Instant,
+        fleet: &mut Fleet,
+        limit: usize,
+    ) -> Option<Instant> {
+        let number = self.session_number()?;
+        let InstanceKind::Session(session) = &mut self.kind else { return None };
+        let Session { replay, remote, own_stream, own_cursor, settings_at, .. } = session;
+        if settings_at.take_if(|at| *at <= now).is_some() {
+            let server = self.state.server(config);
+            let all = iter::once(SessionSetting::NONE).chain(SessionSetting::all_of(&server));
+            fleet.send_settings(number, all);
+        }
         for reader in &mut *remote {
             if reader.events.len() > limit {
                 // The client asks for what is left.
@@ -523,6 +554,7 @@ impl<O> Instance<O> {
             }
         }
         remote.retain(|reader| !reader.has_ended);
+        *settings_at
     }
 
     /// An exchange no longer sends a stream of a request.
@@ -1091,6 +1123,8 @@ const LEAST_TAKEN: usize = 4 << 10;
 const PASS_INTERVAL: Duration = Duration::from_millis(4);
 /// How far a client may be ahead with them.
 const MAX_AHEAD: Duration = Duration::from_secs(4);
+/// Time after which the settings of a client that is too far ahead are sent, all in one envelope.
+const SETTINGS_DELAY: Duration = Duration::from_secs(1);
 
 pub(super) fn control(event: ControlEvent<'_>) -> Vec<u8> {
     let text = if let ControlEvent::Endpoint(uri) = event { uri.len() } else { 0 };

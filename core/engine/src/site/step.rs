@@ -204,8 +204,8 @@ impl<'c, O> Site<'c, O> {
                     ServerEvent::LogLevel(_)
                     | ServerEvent::Subscribed { .. }
                     | ServerEvent::Unsubscribed { .. } => {
-                        if let (Some(fleet), Some(session)) = (fleet, instance.session_number()) {
-                            fleet.send_settings(session, SessionSetting::of(&event).into_iter());
+                        if let Some(fleet) = fleet {
+                            instance.tell_setting(now, fleet, SessionSetting::of(&event));
                         }
                     }
                     _ => {}
@@ -247,9 +247,9 @@ impl<'c, O> Site<'c, O> {
         let Some(instance) = instances.get_mut(key) else { return SiteStep::Again };
         let event = instance.run(config, now, closing.is_some());
         let has_room = instance.distribute(config, schedule);
-        if let Some(fleet) = fleet {
-            instance.send_to_nodes(fleet, options.replay.max(MAX_PASSED));
-        }
+        let settings_at = fleet.as_mut().and_then(|fleet| {
+            instance.send_to_nodes(config, now, fleet, options.replay.max(MAX_PASSED))
+        });
         let is_unused = instance.is_unused(config);
         let ends_at = match &instance.kind {
             InstanceKind::Session(session) if is_unused => {
@@ -278,7 +278,7 @@ impl<'c, O> Site<'c, O> {
             }
         }
         // An earlier timer is left: a session would set another for each request.
-        if let Some(due) = [timeout, ends_at, *closing].into_iter().flatten().min() {
+        if let Some(due) = [timeout, ends_at, settings_at, *closing].into_iter().flatten().min() {
             schedule.wake_at(Work::Instance(key), due);
         }
         if has_room || event.is_some() {
@@ -594,6 +594,9 @@ impl<O> Site<'_, O> {
             && !instance.has_stream(after.stream)
             && let Some(session) = instance.session_number()
         {
+            if !instance.may_pass(now, size_of::<EventId>()) {
+                return self.refuse(key, &Refusal::service_unavailable());
+            }
             fleet.send_resume(session, key, after);
             return self.begin_relay(key, owner, now);
         }

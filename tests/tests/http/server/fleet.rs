@@ -17,7 +17,7 @@ use mcp_sansio_tests::random::Random;
 
 use super::host::{
     Answer, CONFIG, Host, PING, Reply, bare, cancelled, ids, in_session, initialize, modern, post,
-    tool_call, with_token,
+    resume, tool_call, with_token,
 };
 
 const RING: KeyRing = KeyRing::new([7; 32]);
@@ -497,6 +497,45 @@ fn a_client_does_not_flood_the_bus() {
     let statuses = [0; 5].map(|_| nodes.post(0, &ada, &response).status);
     assert_eq!(statuses, [0, 0, 0, 503, 503]);
     assert_eq!(nodes.sent, 3);
+}
+
+/// What is set too soon the other nodes learn a second later, all of it in one envelope.
+#[test]
+fn a_client_does_not_flood_the_bus_with_settings() {
+    let mut nodes = Nodes::new(2);
+    let id = nodes.hosts[0].open("2025-03-26");
+    nodes.post(1, &id, PING);
+    nodes.sent = 0;
+    nodes.post(0, &id, &subscription(3, "subscribe", "a:1"));
+    let mut batch = vec![LEVEL.to_owned(); 10_000];
+    batch.push(LEVEL.replace("error", "debug"));
+    batch.push(subscription(4, "unsubscribe", "a:1"));
+    batch.push(subscription(5, "subscribe", "a:2"));
+    assert_eq!(nodes.post(0, &id, &format!("[{}]", batch.join(","))).status, 200);
+    assert_eq!(std::mem::take(&mut nodes.sent), 800);
+    nodes.wait(Duration::from_millis(999));
+    assert_eq!(std::mem::take(&mut nodes.sent), 0);
+    nodes.wait(Duration::from_millis(1));
+    assert_eq!(std::mem::take(&mut nodes.sent), 1);
+    let call = nodes.post(1, &id, &tool_call(6, "progress"));
+    assert!(call.body.contains("notifications/message"), "{call:?}");
+    let (stream, _) = nodes.listen(1, &id, None);
+    for (uri, is_told) in [("a:1", false), ("a:2", true)] {
+        nodes.publish(1, &Change::resource(uri));
+        assert_eq!(nodes.read(1, stream).contains(uri), is_told, "{uri}");
+    }
+}
+
+#[test]
+fn a_client_does_not_flood_the_bus_with_streams_that_it_resumes() {
+    let (mut nodes, id) = Nodes::with_session(2);
+    nodes.post(1, &id, PING);
+    nodes.sent = 0;
+    for number in 0..1000 {
+        let answer = nodes.send(1, &resume(&id, "77-3"));
+        assert_eq!(answer.status, if number < 800 { 200 } else { 503 }, "{number}");
+    }
+    assert_eq!(nodes.sent, 800);
 }
 
 #[test]
