@@ -31,6 +31,9 @@ use super::{CONFIG, call, handle, request, serving};
 struct Slow {
     records: MemoryStore,
     is_broken: AtomicBool,
+    /// Whether the next `put`, and the next removal, does not reach it.
+    loses_put: AtomicBool,
+    loses_removal: AtomicBool,
     /// Whether the first record cannot be read.
     is_damaged: AtomicBool,
     puts: AtomicUsize,
@@ -46,6 +49,8 @@ impl Slow {
         Arc::new(Self {
             records: MemoryStore::new(1 << 20),
             is_broken: AtomicBool::new(false),
+            loses_put: AtomicBool::new(false),
+            loses_removal: AtomicBool::new(false),
             is_damaged: AtomicBool::new(false),
             puts: AtomicUsize::new(0),
             removals: AtomicUsize::new(0),
@@ -97,6 +102,9 @@ impl Store for Slow {
         if self.is_broken.load(Ordering::SeqCst) {
             return Err(StoreError::Full);
         }
+        if self.loses_put.swap(false, Ordering::SeqCst) {
+            return Err(StoreError::Unavailable("no route".into()));
+        }
         self.puts.fetch_add(1, Ordering::SeqCst);
         self.records.put(key, bytes, ttl)
     }
@@ -112,6 +120,9 @@ impl Store for Slow {
     }
 
     fn remove(&self, key: &str) -> Result<(), StoreError> {
+        if self.loses_removal.swap(false, Ordering::SeqCst) {
+            return Err(StoreError::Unavailable("no route".into()));
+        }
         let removed = self.records.remove(key);
         self.removals.fetch_add(1, Ordering::SeqCst);
         removed
@@ -397,6 +408,7 @@ fn a_request_that_ends_while_its_task_is_saved_leaves_no_record() {
     // It is cancelled, its connection ends, or its handler is faster.
     for how in ["cancelled", "lost", "faster"] {
         let (store, (may_end, ending)) = (Slow::new(), unbounded());
+        store.loses_removal.store(true, Ordering::SeqCst);
         let wait = async |ctx: Context| {
             ending.recv().await.unwrap();
             ctx.text("done")
@@ -523,6 +535,34 @@ fn r3_d2_a_result_that_cannot_be_saved_is_not_told() {
     talk(&app, WIDE, async |mut client| {
         assert_eq!(state(&mut client, &id).await["status"], "failed");
     });
+}
+
+#[test]
+fn an_end_that_does_not_reach_the_store_is_sent_again() {
+    for is_cancelled in [false, true] {
+        let (store, (may_end, ending)) = (Slow::new(), unbounded());
+        let wait = async |ctx: Context| {
+            ending.recv().await.unwrap();
+            ctx.text("done")
+        };
+        let app = serving(wait).tasks(stored(&store));
+        talk(&app, WIDE, async |mut client| {
+            let created = client.ask(&call(1, "wait", json!({}))).await;
+            let id = created["result"]["taskId"].clone();
+            store.loses_put.store(true, Ordering::SeqCst);
+            if is_cancelled {
+                client.ask(&request(2, "tasks/cancel", json!({"taskId": id}))).await;
+            } else {
+                may_end.try_send(()).unwrap();
+            }
+            let ended = if is_cancelled { "cancelled" } else { "completed" };
+            assert_eq!(polled(&mut client, &id).await["status"], ended);
+            finish(&app, &mut client).await;
+        });
+        let outcome = records(&store)[0].outcome.clone();
+        assert_eq!(outcome == Some(TaskOutcome::Cancelled), is_cancelled, "{outcome:?}");
+        assert!(outcome.is_some());
+    }
 }
 
 #[test]

@@ -391,7 +391,7 @@ impl TaskHub {
         if let Some(node) = self.node() {
             let _ = store.store.remove(&run_of(&node, id));
         }
-        let _ = store.remove(id);
+        let _ = twice(|| store.remove(id));
         if let Some(list) = list {
             let _ = self.change_list(store, list, self.options.config.max_ttl, |entries| {
                 let known = entries.len();
@@ -408,9 +408,9 @@ impl TaskHub {
         store: &TaskStore,
         ended: &TaskRecord,
     ) -> Result<bool, StoreError> {
-        let Some(node) = &ended.node else { return store.save(ended).map(|()| true) };
+        let Some(node) = &ended.node else { return twice(|| store.save(ended)).map(|()| true) };
         let mut is_this = true;
-        let mut save = || {
+        twice(|| {
             store.change(ended.id, |record| {
                 // One that the store has lost is saved again.
                 let Some(record) = record else { return Some(ended.clone()) };
@@ -425,13 +425,7 @@ impl TaskHub {
                 record.updated_unix_ms = ended.updated_unix_ms.max(record.updated_unix_ms);
                 Some(record)
             })
-        };
-        // Otherwise one lost connection would make a failure of a result.
-        let saved = match save() {
-            Err(StoreError::Unavailable(_)) => save(),
-            saved => saved,
-        };
-        saved?;
+        })?;
         let _ = store.store.remove(&run_of(node, ended.id));
         self.with(|hub, time| hub.tell(time.now, ended.id));
         Ok(is_this)
@@ -548,6 +542,15 @@ pub(super) fn list_of(origin: &Origin) -> Option<String> {
     let owner = owner_text(origin);
     let session = || Some(format!("session:{:016x}", origin.as_ref()?.session?));
     Some(format!("{LISTS}{}", owner.or_else(session)?))
+}
+
+/// Makes a call again if it did not reach the store: otherwise one lost connection would make a
+/// failure of a result, and leave the record of a task that nobody runs.
+fn twice<R>(mut call: impl FnMut() -> Result<R, StoreError>) -> Result<R, StoreError> {
+    match call() {
+        Err(StoreError::Unavailable(_)) => call(),
+        result => result,
+    }
 }
 
 fn id_of(request: &Request<'_>) -> Option<TaskId> {
