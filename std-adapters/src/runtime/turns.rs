@@ -67,6 +67,16 @@ impl<C: Ord + Clone> Turns<C> {
         turn
     }
 
+    /// Takes a turn at once, even beyond the limit. It ends with [`give_back`](Self::give_back).
+    pub(crate) fn take_at_once(&self) {
+        let _ = lock(&self.state).taken.take(1, None, PlaceLimit::UNLIMITED);
+    }
+
+    /// Gives a turn back that was [taken at once](Self::take_at_once).
+    pub(crate) fn give_back(&self) {
+        drop(Turn { turns: self, client: None, arrival: None, is_taken: true });
+    }
+
     fn wake_next(&self, state: MutexGuard<'_, State<C>>) {
         let next = state.next(self.limit).and_then(|next| state.waiting.get(&next));
         let waker = next.map(|(_, waker)| waker.clone());

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use mcp_sansio::types::{InputRequest, LoggingLevel, TextResult};
-use mcp_sansio::{Json, LogMessage, OrToolError as _, Progress, RawJson, ServerConfig};
+use mcp_sansio::{Json, LogMessage, OrToolError as _, Progress, RawJson, ServerConfig, ToolError};
 use mcp_sansio_adapters::asynchronous::{
     App, Connection, ConnectionEnd, Context, HandlerResult, Limits,
 };
@@ -16,7 +16,7 @@ use serde::{Serialize, Serializer};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::client::{Client, WIDE, call, in_session, legacy_call, modern, short, talk};
+use crate::client::{Client, WIDE, call, in_session, legacy, legacy_call, modern, short, talk};
 use crate::hooked::{Hooked, Operation};
 use crate::pipe::pipe;
 use crate::virtual_time;
@@ -304,6 +304,38 @@ fn s8_the_longest_time_limits_mean_never() {
             assert_eq!(client.next().await["id"], id);
         }
     });
+}
+
+#[test]
+fn m1_results_that_are_not_read_have_a_limit() {
+    const CALLS: u32 = 100;
+    for does_fail in [false, true] {
+        let begun = Cell::new(0);
+        let app = serving(async |ctx: Context| {
+            begun.set(begun.get() + 1);
+            let text = "x".repeat(64 << 10);
+            if does_fail { Err(ToolError::from(text)) } else { ctx.text(&text) }
+        })
+        .limits(Limits { max_pending: 64 << 10, ..Limits::new() });
+        in_session(&app, (64 << 10, usize::MAX), async |mut client| {
+            for id in 1..=CALLS {
+                client.send(&legacy_call(id, "echo")).await;
+            }
+            sleep(Duration::from_secs(1)).await;
+            // One is being written, and those of all handlers that may run wait.
+            let most = u32::try_from(Limits::new().max_running).unwrap() + 1;
+            assert!((10..=most).contains(&begun.get()), "{begun:?}");
+            // Requests without a handler do not wait for them, and reading lets them go on.
+            client.send(&legacy(CALLS + 1, "ping", json!({}))).await;
+            let mut ids: Vec<_> = Vec::new();
+            for _ in 0..=CALLS {
+                ids.push(client.next().await["id"].as_u64().unwrap());
+            }
+            ids.sort_unstable();
+            assert!(ids.into_iter().eq(1..=u64::from(CALLS) + 1));
+            assert_eq!(begun.get(), CALLS);
+        });
+    }
 }
 
 /// Limits on memory may have any value without an arithmetic overflow, and leave room for a call.

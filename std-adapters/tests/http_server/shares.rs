@@ -1,11 +1,14 @@
 //! What one client keeps open, and what others get meanwhile.
 
+use std::cell::Cell;
 use std::future::{pending, ready};
 use std::net::IpAddr;
+use std::time::Duration;
 
 use futures_lite::future;
 use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpExchange, HttpOptions, HttpServer};
 use mcp_sansio_adapters::asynchronous::{App, Context, Limits};
+use tokio::time::sleep;
 
 use crate::exchange::{head, rest, send, serve, session_of};
 use crate::scripted::{Takes, World};
@@ -83,6 +86,50 @@ fn r3_h1_handlers_of_one_principal_leave_places_to_others() {
         let (status, text) = (called.response().await.status, rest(&mut called).await);
         assert!(status == 200 && text.contains("done"), "{status} {text}");
     });
+}
+
+#[test]
+fn m1_results_that_are_not_read_have_a_limit_and_a_share() {
+    let begun = Cell::new(0);
+    let app = App::new(&CONFIG, async |ctx: Context| {
+        begun.set(begun.get() + 1);
+        ctx.text(&"x".repeat(1 << 20))
+    })
+    .limits(Limits { max_running: 8, ..Limits::new() });
+    // The share of a principal is a quarter of the handlers.
+    for (max_handlers, results, is_refused) in [(1000, 100, false), (32, 8, true)] {
+        begun.set(0);
+        let options = HttpOptions { max_handlers, ..HttpOptions::new() }.authorize(
+            |credentials: Credentials| {
+                ready(Ok(principal(credentials.token().unwrap_or_default())))
+            },
+        );
+        serve(&app, options, async |server| {
+            let call = async |token| {
+                let body = modern_body(7, "echo");
+                let mut called = post(server, token, &fields_of("echo"), &body).await;
+                rest(&mut called).await.contains("-32603")
+            };
+            let mut opened = post(server, "mallory", &[], &initialize_body("2025-03-26")).await;
+            let id = session_of(&mut opened).await;
+            let calls: Vec<_> = (1..=100)
+                .map(|id| {
+                    let params = r#""params":{"name":"echo"}"#;
+                    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call",{params}}}"#)
+                })
+                .collect();
+            let batch = format!("[{}]", calls.join(","));
+            let mut called = post(server, "mallory", &[("Mcp-Session-Id", &id)], &batch).await;
+            // It reads the head and nothing else.
+            assert_eq!(called.response().await.status, 200);
+            sleep(Duration::from_secs(1)).await;
+            // One is being written.
+            assert!((8..=9).contains(&begun.get()), "{begun:?}");
+            assert_eq!(call("mallory").await, is_refused);
+            assert!(!call("ada").await);
+            assert_eq!(rest(&mut called).await.matches("xxx\"").count(), results);
+        });
+    }
 }
 
 #[test]

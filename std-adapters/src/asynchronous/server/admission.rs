@@ -244,6 +244,16 @@ impl Slot {
         self.driver.number
     }
 
+    /// Takes the turn of another handler for a response that waits for room.
+    pub(crate) fn begin_waiting(&self) {
+        self.load.iter().for_each(|load| load.running.take_at_once());
+    }
+
+    /// Gives that turn back.
+    pub(crate) fn end_waiting(&self) {
+        self.load.iter().for_each(|load| load.running.give_back());
+    }
+
     /// Waits until the handler of the request may run: see
     /// [`Limits::max_running`](super::Limits::max_running).
     pub(crate) async fn permit(&self) -> Permit<'_> {

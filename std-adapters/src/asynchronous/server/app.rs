@@ -219,8 +219,10 @@ pub struct Limits {
     /// Default: 64.
     pub max_subscriptions: usize,
     /// Maximum number of handlers of a connection, or of a session over HTTP, that run at the same
-    /// time. Other admitted requests are started in order of arrival, and can be cancelled before.
-    /// Each takes the memory of its future. Default: 64; at least 1.
+    /// time. A response of more than 4 KiB counts as its handler while it waits for room in the
+    /// output, which the client makes by reading. Other admitted requests are started in order of
+    /// arrival, and can be cancelled before. Each takes the memory of its future, or its response
+    /// and its parameters. Default: 64; at least 1.
     pub max_running: usize,
     /// Maximum number of bytes of parameters of the requests in flight on a connection, or in a
     /// session over HTTP. At the limit the next request of a stream waits, as with

@@ -253,7 +253,7 @@ where
 }
 
 impl Outcome {
-    fn response<H>(self, app: &App<H>, request: &ActiveRequest) -> PendingResponse {
+    fn response<H>(self, app: &App<H>, request: &Arc<ActiveRequest>) -> PendingResponse {
         let Self(result) = self;
         let response = result
             .and_then(|result| caught(|| PendingResponse::new(request, result, &app.settings)));
@@ -261,7 +261,7 @@ impl Outcome {
             request.panicked(&panic);
             PendingResponse::PANICKED
         });
-        refused(request, response)
+        refused(request, response).keeping(request)
     }
 }
 

@@ -117,6 +117,8 @@ pub(crate) enum PendingResponse {
     Listen(Box<TaskListen>),
     /// An error before a handler has seen the request.
     Refused(RpcError<'static>),
+    /// One that is longer than [`UNCOUNTED`].
+    Long(Unread),
 }
 
 impl PendingResponse {
@@ -137,6 +139,19 @@ impl PendingResponse {
         }
     }
 
+    /// Keeps what the request takes until its response is sent, if that is long.
+    pub(crate) fn keeping(self, request: &Arc<ActiveRequest>) -> Self {
+        let len = match &self {
+            Self::Reply(json) => json.as_json().as_str().len(),
+            Self::Failed(error) => error.to_string().len(),
+            Self::Input(input_requests, _) => {
+                input_requests.iter().map(|(_, json)| json.as_json().as_str().len()).sum()
+            }
+            _ => 0,
+        };
+        if len > UNCOUNTED { Self::Long(Unread::new(self, request)) } else { self }
+    }
+
     /// The error that a client gets for a panic. Its text is for the log of the server only.
     pub(crate) const PANICKED: Self = Self::Refused(RpcError::internal(PANICKED));
 
@@ -147,6 +162,7 @@ impl PendingResponse {
             Self::Failed(error) => Some(error.to_string()),
             Self::Refused(error) => Some(error.message.to_owned()),
             Self::Task(response) => Some(response.as_error()?.message.to_owned()),
+            Self::Long(unread) => unread.response.error(),
             _ => None,
         }
     }
@@ -161,8 +177,29 @@ impl PendingResponse {
             Self::Failed(error) => error.response_kind(revision),
             Self::Input(..) => ResponseKind::InputRequired,
             Self::Task(response) => response.kind(revision),
+            Self::Long(unread) => unread.response.kind(revision),
             Self::Refused(error) => ResponseKind::Error(error.code.number(revision)),
         }
+    }
+}
+
+/// A response that waits for room. Its request counts as running, so that a client that reads
+/// nothing does not make handlers produce more and more.
+pub(crate) struct Unread {
+    response: Box<PendingResponse>,
+    request: Arc<ActiveRequest>,
+}
+
+impl Unread {
+    fn new(response: PendingResponse, request: &Arc<ActiveRequest>) -> Self {
+        request.slot.begin_waiting();
+        Self { response: Box::new(response), request: Arc::clone(request) }
+    }
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        self.request.slot.end_waiting();
     }
 }
 
@@ -178,6 +215,7 @@ impl Outcome<Server<'_>> for PendingResponse {
             Self::Reply(json) => server.respond_raw(handle, json.as_json(), tx),
             Self::Refused(error) => server.respond_error(handle, error, tx),
             Self::Task(response) => response.send(server, handle, tx),
+            Self::Long(unread) => unread.response.send(server, handle, tx),
             Self::Listen(listen) => listen.send(server, tx),
             Self::FromCatalog { request, snapshot, .. } => {
                 snapshot.catalog().respond(server, &request.as_request(), tx).map(|_| ())
@@ -197,3 +235,6 @@ impl Outcome<Server<'_>> for PendingResponse {
 }
 
 pub(crate) const PANICKED: &str = "The handler panicked";
+/// Maximum length of parameters that do not count in the budget of bodies, and of responses that do
+/// not count while they wait for room, in bytes.
+pub(crate) const UNCOUNTED: usize = 4 << 10;

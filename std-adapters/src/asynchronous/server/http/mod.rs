@@ -59,19 +59,19 @@
 //! | connections | [`Limits::max_connections`](super::Limits::max_connections), 1,024 | about 2 KB idle; up to 64 KiB of pipelined input | 503, and the connection is closed |
 //! | exchanges | [`HttpOptions::max_exchanges`], 10,000, and at most the connections | about 1 KiB beside head, body and output | 503 |
 //! | event streams: `subscriptions/listen`, GET, HTTP+SSE | [`HttpOptions::max_streams`], three quarters of the exchanges | | 503 |
-//! | requests with handlers, of all sessions | [`HttpOptions::max_handlers`], 10,000 | about 500, the parameters and the handler | JSON-RPC error -32603 at once |
+//! | requests with handlers, or with responses of more than 4 KiB that wait for room, of all sessions | [`HttpOptions::max_handlers`], 10,000 | about 500, the parameters, and the handler or the response | JSON-RPC error -32603 at once |
 //! | of these four and of bodies, what one principal has | [`HttpOptions::principal_share`], 25 %; without principals one address [`Limits::address_share`](super::Limits::address_share), 75 % | about 50 | 503; JSON-RPC error -32603 |
 //! | head of a request | 64 KiB | its length, twice; kept as long as its handler | 431 |
 //! | body of a request | [`Limits::max_line`](super::Limits::max_line), 4 MiB; at most the body budget | its length, and as much for the copy of the handlers | 413 |
 //! | all bodies, the copies of handlers included | [`HttpOptions::body_budget`], 64 MiB; bodies up to 4 KiB do not count | | reading of bodies stops; 503 after [`HttpOptions::read_timeout`] |
-//! | responses that a client has not read | [`Limits::max_pending`](super::Limits::max_pending) of each exchange, 1 MiB, and as much being written | its length | handlers wait in `progress` and `log`; responses are written in pieces |
+//! | output that a client has not read | [`Limits::max_pending`](super::Limits::max_pending) of each exchange, 1 MiB, and as much being written | its length | handlers wait in `progress` and `log`; responses are written in pieces |
 //! | sessions and streams of HTTP+SSE | [`HttpOptions::max_sessions`], 1,000 | about 1 KiB, 200 for each request in flight; its events and its requests | the oldest without `initialized` ends, else the one unused for longest and a minute; else 503 |
 //! | those of a principal | [`HttpOptions::max_sessions_per_principal`], 100 | | the same, of its own |
 //! | events of a session for replay | [`HttpOptions::replay`], 64 KiB | 12 and its length | the oldest are dropped |
 //! | requests in flight of a session; of a stateless request | [`Limits::max_in_flight`](super::Limits::max_in_flight), 1,024; 1 | 200 and its parameters | the next waits; JSON-RPC error -32603 after [`Limits::full_timeout`](super::Limits::full_timeout) |
 //! | parameters of the requests of a session | [`Limits::max_params`](super::Limits::max_params), 16 MiB | | JSON-RPC error -32603 at once |
-//! | running handlers of a session | [`Limits::max_running`](super::Limits::max_running), 64 | the handler and its response | requests wait in order |
-//! | stateless requests (2026-07-28), `subscriptions/listen` included | exchanges | about 1 KiB and the handler | |
+//! | running handlers of a session, and its responses of more than 4 KiB that wait for room | [`Limits::max_running`](super::Limits::max_running), 64 | the handler or the response | requests wait in order |
+//! | stateless requests (2026-07-28), `subscriptions/listen` included | exchanges | about 1 KiB, and the handler or the response | |
 //! | subscribed URIs of a session or a listen | [`Limits::max_subscriptions`](super::Limits::max_subscriptions), 64 | 8 | JSON-RPC error |
 //! | changes that subscribers have not been notified of | as many and 4 more of each session or stream | 24 and the URI | each is kept once, and only if subscribed to |
 //!

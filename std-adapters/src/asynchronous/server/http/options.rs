@@ -63,8 +63,9 @@ pub struct HttpOptions {
     /// [`max_exchanges`](Self::max_exchanges): the rest is left to calls. Default: 7,500.
     pub max_streams: usize,
     /// Maximum number of requests of all sessions and connections together whose handlers run, or
-    /// wait to run, those of tasks included. Further ones get -32603. Each takes about 500 bytes,
-    /// the parameters and the future of its handler. Default: 10,000.
+    /// wait to run, those of tasks included, or whose response of more than 4 KiB waits for its
+    /// client to read. Further ones get -32603. Each takes about 500 bytes, the parameters, and the
+    /// future of its handler or its response. Default: 10,000.
     pub max_handlers: usize,
     /// The part that the requests of one principal may have, in percent, of each of these:
     /// exchanges, event streams, [`body_budget`](Self::body_budget) (at least one body of

@@ -23,7 +23,7 @@ use crate::asynchronous::server::broadcast::{Receiver, Registration};
 use crate::asynchronous::server::context::{ActiveRequest, HttpOrigin};
 use crate::asynchronous::server::driver_waker::DriverWaker;
 use crate::asynchronous::server::life::Work;
-use crate::asynchronous::server::reply::PendingResponse;
+use crate::asynchronous::server::reply::{PendingResponse, UNCOUNTED};
 use crate::asynchronous::server::source::{RequestSource, ServerCall, ServerState};
 use crate::bus::BusReceiver;
 use crate::lock::lock;
@@ -440,8 +440,6 @@ impl Wakers {
 const CHECKS: usize = 16;
 /// Maximum number of steps that are taken under one lock.
 const STEPS: usize = 128;
-/// Maximum length of parameters that do not count in the budget of bodies, in bytes.
-const UNCOUNTED: usize = 4 << 10;
 
 // Sessions, as an observer sees them.
 
