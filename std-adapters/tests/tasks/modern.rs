@@ -4,7 +4,7 @@ use std::future::{Ready, pending};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_lite::AsyncReadExt as _;
+use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
 use mcp_sansio::tasks::TasksConfig;
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{Change, RawJson, ServerConfig, ServerFeatures};
@@ -37,6 +37,35 @@ async fn create(client: &mut Client<Pipe>, tool: &str, arguments: Value) -> Valu
     let created = client.ask(&call(1, tool, arguments)).await;
     assert_eq!(created["result"]["resultType"], "task", "{created}");
     created["result"]["taskId"].clone()
+}
+
+#[test]
+fn m1_subscriptions_to_tasks_whose_acknowledgements_are_not_read_have_a_limit() {
+    const LISTENS: usize = 100;
+    let app = serving(handle).limits(Limits {
+        max_line: 32 << 10,
+        max_params: 64 << 10,
+        max_pending: 1024,
+        ..Limits::new()
+    });
+    talk(&app, (4096, 4096), async |mut client| {
+        let filter = json!({"notifications": {"taskIds": []}, "more": "x".repeat(16 << 10)});
+        let listen = |id| format!("{}\n", request(id, "subscriptions/listen", filter.clone()));
+        let lines: String = (1..).map(listen).take(LISTENS).collect();
+        let mut sent = 0;
+        let writing = async {
+            while sent < lines.len() {
+                sent += client.stream.write(&lines.as_bytes()[sent..]).await.unwrap();
+            }
+        };
+        future::or(writing, sleep(Duration::from_secs(1))).await;
+        // Some 30 are answered on the way to the client, and those that have room wait.
+        assert!(sent < lines.len() / 2, "{sent}");
+        for _ in 0..4 {
+            assert!(client.next().await["method"].is_string());
+        }
+        assert!(client.stream.write(&lines.as_bytes()[sent..]).await.unwrap() > 0);
+    });
 }
 
 #[test]

@@ -81,7 +81,10 @@ impl Settings {
             None => {}
             Some(AboutTasks::Wait(task)) => awaited = OnceLock::from(task),
             Some(AboutTasks::Elsewhere) => is_elsewhere = true,
-            Some(AboutTasks::Response(response)) => {
+            Some(AboutTasks::Response(mut response)) => {
+                if let PendingResponse::Listen(_, place) = &mut response {
+                    *place = Some(slot);
+                }
                 return Admission::without_handler(request, response, observed, None);
             }
         }

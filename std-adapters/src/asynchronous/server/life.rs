@@ -40,7 +40,7 @@ where
     if request.is_elsewhere {
         match app.settings.tasks.answer_elsewhere(&request).await {
             Ok(task) => elsewhere = Some(task),
-            Err(response) => return Some(refused(&request, response)),
+            Err(response) => return Some(refused(&request, response).keeping(&request)),
         }
     }
     if let Some(&(task, _)) = request.awaited.get() {

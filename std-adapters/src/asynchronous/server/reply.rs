@@ -113,8 +113,9 @@ pub(crate) enum PendingResponse {
     Part(Arc<ActiveRequest>, BTreeSet<String>),
     /// A response about a task.
     Task(Box<TaskResponse>),
-    /// The acknowledgement of a subscription to tasks, and how they are.
-    Listen(Box<TaskListen>),
+    /// The acknowledgement of a subscription to tasks, and how they are. It has the parameters; no
+    /// place yet if a store was asked.
+    Listen(Box<TaskListen>, Option<Slot>),
     /// An error before a handler has seen the request.
     Refused(RpcError<'static>),
     /// One that is longer than [`UNCOUNTED`].
@@ -147,6 +148,7 @@ impl PendingResponse {
             Self::Input(input_requests, _) => {
                 input_requests.iter().map(|(_, json)| json.as_json().as_str().len()).sum()
             }
+            Self::Listen(..) => usize::MAX,
             _ => 0,
         };
         if len > UNCOUNTED { Self::Long(Unread::new(self, request)) } else { self }
@@ -171,7 +173,7 @@ impl PendingResponse {
     pub(crate) fn kind(&self, revision: Revision) -> ResponseKind {
         match self {
             Self::Reply(json) if is_error(json.as_json()) => ResponseKind::ToolFailed,
-            Self::Reply(_) | Self::FromCatalog { .. } | Self::Part(..) | Self::Listen(_) => {
+            Self::Reply(_) | Self::FromCatalog { .. } | Self::Part(..) | Self::Listen(..) => {
                 ResponseKind::Result
             }
             Self::Failed(error) => error.response_kind(revision),
@@ -216,7 +218,7 @@ impl Outcome<Server<'_>> for PendingResponse {
             Self::Refused(error) => server.respond_error(handle, error, tx),
             Self::Task(response) => response.send(server, handle, tx),
             Self::Long(unread) => unread.response.send(server, handle, tx),
-            Self::Listen(listen) => listen.send(server, tx),
+            Self::Listen(listen, _) => listen.send(server, tx),
             Self::FromCatalog { request, snapshot, .. } => {
                 snapshot.catalog().respond(server, &request.as_request(), tx).map(|_| ())
             }

@@ -259,7 +259,7 @@ impl TaskHub {
         tasks: Vec<(TaskId, TaskKey)>,
     ) -> AboutTasks {
         let listen = TaskListen::new(self, request, tasks);
-        AboutTasks::Response(PendingResponse::Listen(Box::new(listen)))
+        AboutTasks::Response(PendingResponse::Listen(Box::new(listen), None))
     }
 
     /// Tells clients how a task is now: the session that created it (2025-11-25), and those that
