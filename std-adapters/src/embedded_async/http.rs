@@ -374,7 +374,7 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
         let _serving = AtEnd(|| place.reset());
         place.began.set(clock.now());
         // Pinned one by one: they are large, and a future that contains them all would be moved.
-        let mut read = pin!(place.wire.read(reader, |_| {}, || {}));
+        let mut read = pin!(place.wire.read(reader, |_| false, || {}));
         let mut write = pin!(place.wire.write(writer));
         let mut sleep = pin!(place.wire.sleep(clock));
         let mut work = pin!(self.work(place));

@@ -201,8 +201,8 @@ pub trait Handler {
         let _ = event;
     }
 
-    /// Called when reading failed. The line with the gap is rejected. A permanent error ends
-    /// [`serve`](Connection::serve) with [`Error::Read`] instead.
+    /// Called when reading failed. The line with the gap is rejected. A permanent error, and any
+    /// over HTTP, ends [`serve`](Connection::serve) with [`Error::Read`] instead.
     fn on_read_error(&self, error: ErrorKind) {
         let _ = error;
     }

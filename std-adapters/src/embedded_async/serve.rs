@@ -8,6 +8,9 @@ use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 
 use ::embassy_futures::join::join_array;
+use ::embedded_io_async::ErrorKind::{
+    BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected,
+};
 use ::embedded_io_async::{Read, Write};
 use mcp_sansio::{
     Catalog, Change, Connection as CoreConnection, ErrorCode, Instant, Link, Request,
@@ -199,14 +202,19 @@ impl<
             return Err(Error::InUse);
         }
         let _serving = AtEnd(|| self.reset());
-        let on_gap = |kind| {
+        let on_error = |kind| {
+            // Further reads would fail too.
+            if matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected) {
+                return false;
+            }
             self.core.borrow_mut().rx().lost();
             self.wire.touch();
             self.handler.on_read_error(kind);
+            true
         };
         let on_end = || self.core.borrow_mut().end_of_input();
         // Pinned one by one: they are large, and a future that contains them all would be moved.
-        let mut read = pin!(self.wire.read(reader, on_gap, on_end));
+        let mut read = pin!(self.wire.read(reader, on_error, on_end));
         let mut write = pin!(self.wire.write(writer));
         let mut sleep = pin!(self.wire.sleep(clock));
         let mut slots = pin!(join_array(self.slots.each_ref().map(|slot| self.run(slot))));

@@ -167,12 +167,12 @@ impl<const OUT: usize> Wire<OUT> {
     reason = "who else uses a chunk takes it for empty, or full, while it is borrowed"
 )]
 impl<const OUT: usize> Wire<OUT> {
-    /// Reads. Never completes but with an error. Calls `on_gap` after an error that is not
-    /// permanent, and `on_end` at the end of the input.
+    /// Reads. Never completes but with an error. Calls `on_error` after an error, which returns
+    /// whether the input goes on behind the gap, and `on_end` at its end.
     pub(super) async fn read<R: Read>(
         &self,
         mut reader: R,
-        on_gap: impl Fn(ErrorKind),
+        on_error: impl Fn(ErrorKind) -> bool,
         on_end: impl Fn(),
     ) -> Result<Infallible, R::Error> {
         loop {
@@ -191,14 +191,11 @@ impl<const OUT: usize> Wire<OUT> {
                     return core::future::pending().await;
                 }
                 Ok(_) => self.touch(),
-                Err(error) if error.kind() == ErrorKind::Interrupted => yield_now().await,
-                Err(error) if is_permanent(error.kind()) => return Err(error),
-                Err(error) => {
-                    on_gap(error.kind());
-                    self.touch();
-                    // A cut wire may fail at once, again and again: lets other tasks run.
+                // A cut wire may fail at once, again and again: lets other tasks run.
+                Err(error) if error.kind() == ErrorKind::Interrupted || on_error(error.kind()) => {
                     yield_now().await;
                 }
+                Err(error) => return Err(error),
             }
         }
     }
@@ -234,12 +231,6 @@ impl<const OUT: usize> Wire<OUT> {
 /// change makes [`Wire::drive`] poll all futures again.
 pub(super) fn until<T>(mut look: impl FnMut() -> Option<T>) -> impl Future<Output = T> {
     poll_fn(move |_| look().map_or(Poll::Pending, Poll::Ready))
-}
-
-/// Returns whether an error is permanent: further reads would fail too.
-fn is_permanent(kind: ErrorKind) -> bool {
-    use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
-    matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected)
 }
 
 /// Calls a function when serving ends or its future is dropped.

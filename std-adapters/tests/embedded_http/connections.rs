@@ -1,5 +1,6 @@
 //! Connections that are slow, silent, lost, or too many.
 
+use embedded_io_async::ErrorKind;
 use mcp_sansio_adapters::embedded_async::{ConnectionEnd, Error};
 use serde_json::json;
 
@@ -20,6 +21,23 @@ fn a_client_that_closes_its_connection_cancels_its_call() {
         let next = net.connect(serving(server));
         assert!(net.exchange(next, call("say", json!({"text": "x"}))).starts_with("HTTP/1.1 200"));
     });
+}
+
+#[test]
+fn a_request_that_a_read_error_has_cut_is_not_handled() {
+    let usual = call("say", json!({"text": "x"}));
+    let (part, rest) = usual.split_at(usual.len() - 30);
+    for (error, end) in [
+        (ErrorKind::Interrupted, None),
+        (ErrorKind::Other, Some(Err(Error::Read(ErrorKind::Other)))),
+    ] {
+        with_clients(usize::MAX, 1, |_, mut net| {
+            net.clients[0].port.bytes(part);
+            net.clients[0].port.fault(error);
+            let response = net.exchange(0, rest);
+            assert_eq!((response.is_empty(), &net.clients[0].end), (end.is_some(), &end));
+        });
+    }
 }
 
 #[test]
