@@ -82,7 +82,8 @@
 //! `N` connections are served at a time, one request after the other on each. One that comes
 //! beyond gets 503. While all are in use, each is closed after its response, and one that waits for
 //! its next request is closed after 0.2 s. All but one may be subscribed; a further
-//! `subscriptions/listen` gets 503.
+//! `subscriptions/listen` gets 503. What a client sends ahead while its call waits is discarded,
+//! and the connection closed after the response, so that its end is noticed.
 //!
 //! | limit | default | then |
 //! | --- | --- | --- |
@@ -268,7 +269,7 @@ impl<const RX: usize, const TX: usize, const S: usize> Place<RX, TX, S> {
 
     /// Returns whether the client has closed the connection, or has missed a change.
     fn is_over(&self) -> bool {
-        self.wire.input_ended.get() && !self.wire.has_input() || self.is_cut.get()
+        self.wire.input_ended.get() || self.is_cut.get()
     }
 
     /// Hands the next output to the driver.
@@ -512,7 +513,7 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
                 place.began.set(now);
             }
         }
-        if wire.input_ended.get() && !wire.has_input() {
+        if wire.input_ended.get() {
             return Some(Received::End);
         }
         let is_between = reader.is_between_requests();
@@ -539,7 +540,16 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
         let Some((head, body)) = reader.whole() else { return };
         let begun = self.begin(place, &head, body, !reader.keeps_alive());
         let Some(messages) = begun else { return };
-        let is_over = until(|| place.is_over().then_some(()));
+        let is_over = until(|| {
+            // What is sent ahead would hide the end of the input, unless output waits, whose time
+            // is limited. The client sends it again (RFC 9112, 9.3.2).
+            if place.wire.is_flushed.get() && place.wire.has_input() {
+                place.wire.input.borrow_mut().filled(0);
+                place.wire.poll_again();
+                place.exchange.borrow_mut().close();
+            }
+            place.is_over().then_some(())
+        });
         if let Either::Second(()) = select(is_over, self.handle_all(place, messages)).await {
             place.exchange.borrow_mut().complete();
         }

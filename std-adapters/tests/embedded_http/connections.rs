@@ -4,7 +4,7 @@ use embedded_io_async::ErrorKind;
 use mcp_sansio_adapters::embedded_async::{ConnectionEnd, Error};
 use serde_json::json;
 
-use crate::app::{call, serving, with_clients};
+use crate::app::{call, modern, serving, with_clients};
 
 const CLOSED: Option<crate::net::Served> = Some(Ok(ConnectionEnd::Closed));
 
@@ -20,6 +20,42 @@ fn a_client_that_closes_its_connection_cancels_its_call() {
         // The place is free again.
         let next = net.connect(serving(server));
         assert!(net.exchange(next, call("say", json!({"text": "x"}))).starts_with("HTTP/1.1 200"));
+    });
+}
+
+#[test]
+fn s6_bytes_sent_ahead_hide_no_client_that_has_gone() {
+    for ends in [true, false] {
+        with_clients(9, 1, |server, mut net| {
+            net.exchange(0, call("boil", json!({"cups": 1})));
+            for _ in 0..2 {
+                net.exchange(0, "POST /mcp HTTP/1.1\r\n".repeat(10));
+                assert_eq!((net.clients[0].port.unread(), server.handler().running.get()), (0, 1));
+            }
+            if ends {
+                net.clients[0].port.end();
+                net.run();
+            } else {
+                // The client sends them again, on another connection.
+                net.pass(1000);
+                let response = net.clients[0].received();
+                assert!(response.contains("\r\nconnection: close\r\n"), "{response}");
+                assert!(response.ends_with("\r\n0\r\n\r\n"), "{response}");
+            }
+            assert_eq!((server.handler().running.get(), &net.clients[0].end), (0, &CLOSED));
+        });
+    }
+}
+
+#[test]
+fn a_client_that_reads_slowly_may_send_requests_ahead() {
+    with_clients(9, 1, |_, mut net| {
+        net.clients[0].port.takes(100);
+        let mut all = net.exchange(0, modern("tools/list", json!({})).repeat(2));
+        net.clients[0].port.takes(usize::MAX);
+        net.run();
+        all += &net.clients[0].received();
+        assert_eq!((all.matches("HTTP/1.1 200").count(), &net.clients[0].end), (2, &None), "{all}");
     });
 }
 
