@@ -254,9 +254,9 @@ impl<const S: usize, W: Storage> Exchange<S, W> {
         self.complete();
     }
 
-    /// Forgets the request and its response.
+    /// Forgets the request and its response. Its handle is valid for no later request.
     pub fn clear(&mut self) {
-        self.state = ServerState::new();
+        self.state.renew();
         self.tx.next_http_response();
         self.response = ResponseWriter::new();
         (self.empty, self.field) = (None, None);

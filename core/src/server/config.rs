@@ -320,6 +320,14 @@ impl<const N: usize, const S: usize> ServerState<N, S> {
         }
     }
 
+    /// Begins anew, for another peer. Handles of the requests and calls before are valid for none
+    /// of its.
+    pub fn renew(&mut self) {
+        self.requests.table().clear();
+        self.calls.table().clear();
+        (self.subscriptions, self.peer) = ([0; S], Peer::UNKNOWN);
+    }
+
     /// Returns the server. Each view of a state must have the same configuration.
     #[inline]
     pub fn server<'s>(&'s mut self, config: &'s ServerConfig<'s>) -> Server<'s> {

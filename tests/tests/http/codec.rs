@@ -629,22 +629,48 @@ fn another_head_is_parsed() {
     assert!(matches!(reader.next_part(), Ok(Some(Part::Head(_)))));
 }
 
-#[test]
-fn a_response_that_is_cut_off_before_its_head_promises_no_length() {
-    static CONFIG: ServerConfig =
-        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
-    static ACCESS: Access = Access::new().host_policy(HostPolicy::ANY_HOST);
+static CONFIG: ServerConfig =
+    ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
+static ACCESS: Access = Access::new().host_policy(HostPolicy::ANY_HOST);
+
+/// A reader that has collected a call of a tool.
+fn tool_call(version: &str) -> RequestReader<Vec<u8>> {
+    let mut reader = RequestReader::new(vec![0; 2048]);
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     let fields = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
                   MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: x";
+    let length = body.len();
+    let request = format!(
+        "POST /mcp HTTP/{version}\r\nHost: a\r\n{fields}\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    put(&mut reader, request.as_bytes());
+    assert_eq!(reader.collect(), Ok(Collected::Whole));
+    reader
+}
+
+#[test]
+fn a_handle_of_the_request_before_is_none_of_the_next_one() {
+    let reader = tool_call("1.1");
+    let (head, body) = reader.whole().unwrap();
+    let mut exchange: Exchange<4, _> = Exchange::new([0; 256]);
+    let [before, next] = [(); 2].map(|()| {
+        let mut messages = exchange.begin(&CONFIG, &ACCESS, &head, body).unwrap();
+        match exchange.next_event(&CONFIG, Instant::from_millis(0), &mut messages) {
+            Ok(Some(ServerEvent::Request(request))) => request.handle,
+            event => panic!("{event:?}"),
+        }
+    });
+    let (mut server, tx) = exchange.parts(&CONFIG);
+    assert_eq!([before, next].map(|one| server.is_request_open(one)), [false, true]);
+    // A job of a client that has gone.
+    assert_eq!(server.respond(before, &TextResult::new("x"), tx), Ok(()));
+    assert!(exchange.tx().pending().is_empty());
+}
+
+#[test]
+fn a_response_that_is_cut_off_before_its_head_promises_no_length() {
     for (version, has_end) in [("1.1", false), ("1.0", true)] {
-        let mut reader = RequestReader::new(vec![0; 2048]);
-        let length = body.len();
-        let request = format!(
-            "POST /mcp HTTP/{version}\r\nHost: a\r\n{fields}\r\nContent-Length: {length}\r\n\r\n{body}"
-        );
-        put(&mut reader, request.as_bytes());
-        assert_eq!(reader.collect(), Ok(Collected::Whole));
+        let reader = tool_call(version);
         let (head, body) = reader.whole().unwrap();
         let mut exchange: Exchange<4, _> = Exchange::new([0; 256]);
         let mut messages = exchange.begin(&CONFIG, &ACCESS, &head, body).unwrap();
