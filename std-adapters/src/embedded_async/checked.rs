@@ -5,6 +5,8 @@ use core::fmt;
 use ::embedded_io_async::{Error, ErrorKind, ErrorType, Read, Write};
 use mcp_sansio::{CheckedByte, LineChecker, LineChecksum};
 
+use super::wire::Chunk;
+
 /// A reader of lines with a checksum, which it takes away: see [`LineChecksum`]. A line with a
 /// fault ends with [`CheckedError::Checksum`], so that the [`Connection`](super::Connection)
 /// rejects it.
@@ -85,12 +87,14 @@ impl<R: Read> Read for CheckedReader<R> {
 pub struct CheckedWriter<W> {
     port: W,
     checksum: LineChecksum,
+    /// The end of the line, as far as the port has not taken it.
+    end: Chunk<10>,
 }
 
 impl<W: Write> CheckedWriter<W> {
     /// Writes to this port.
     pub const fn new(port: W) -> Self {
-        Self { port, checksum: LineChecksum::new() }
+        Self { port, checksum: LineChecksum::new(), end: Chunk::new() }
     }
 }
 
@@ -102,7 +106,15 @@ impl<W: Write> Write for CheckedWriter<W> {
     async fn write(&mut self, bytes: &[u8]) -> Result<usize, Self::Error> {
         let part = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
         if part.is_empty() && !bytes.is_empty() {
-            self.port.write_all(&self.checksum.end()).await?;
+            if self.end.is_empty() {
+                self.end.put(&self.checksum.end());
+            }
+            while !self.end.is_empty() {
+                match self.port.write(self.end.rest()).await? {
+                    0 => return Ok(0),
+                    written => self.end.advance(written),
+                }
+            }
             return Ok(1);
         }
         let written = self.port.write(part).await?;

@@ -117,7 +117,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_http1::{CONTINUE, Collected, Exchange, IncomingRequest, MAX_HEAD, RequestReader};
 
-use super::wire::{AtEnd, Wire, until};
+use super::wire::{AtEnd, Chunk, Wire, until};
 use super::{Clock, ConnectionEnd, Error, Handler, Seat, handle};
 
 /// The configuration of a server, its access rules and time limits: for a `static`, so that it is
@@ -364,7 +364,9 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
     ) -> Result<ConnectionEnd, Error<R::Error, W::Error>> {
         let free = self.places.iter().find(|place| !place.wire.is_in_use.replace(true));
         let Some(place) = free else {
-            writer.write_all(BUSY).await.map_err(Error::Write)?;
+            let mut busy = Chunk::<{ BUSY.len() }>::new();
+            busy.put(BUSY);
+            busy.write_to(&mut writer).await?;
             writer.flush().await.map_err(Error::Write)?;
             return Err(Error::InUse);
         };

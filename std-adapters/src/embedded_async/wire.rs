@@ -207,17 +207,7 @@ impl<const OUT: usize> Wire<OUT> {
     ) -> Result<Infallible, Error<R, W::Error>> {
         loop {
             until(|| (!self.output.borrow().is_empty()).then_some(())).await;
-            {
-                let output = &mut *self.output.borrow_mut();
-                while !output.is_empty() {
-                    match writer.write(output.rest()).await {
-                        Ok(0) => return Err(Error::WriteZero),
-                        Ok(written) => output.advance(written),
-                        Err(error) if error.kind() == ErrorKind::Interrupted => yield_now().await,
-                        Err(error) => return Err(Error::Write(error)),
-                    }
-                }
-            }
+            self.output.borrow_mut().write_to(&mut writer).await?;
             if !self.has_more.get() {
                 writer.flush().await.map_err(Error::Write)?;
                 self.is_flushed.set(self.output.borrow().is_empty());
@@ -244,6 +234,7 @@ impl<F: Fn()> Drop for AtEnd<F> {
 
 /// Bytes on their way between a driver and the core's buffers, which may be in use meanwhile. A
 /// chunk is filled anew once all its bytes have been taken.
+#[derive(Debug)]
 pub(super) struct Chunk<const SIZE: usize> {
     pub(super) bytes: [u8; SIZE],
     from: usize,
@@ -282,6 +273,22 @@ impl<const SIZE: usize> Chunk<SIZE> {
         let filled = self.bytes.iter_mut().zip(bytes).map(|(to, from)| *to = *from).count();
         self.filled(filled);
         filled
+    }
+
+    /// Writes all bytes.
+    pub(super) async fn write_to<W: Write, R>(
+        &mut self,
+        writer: &mut W,
+    ) -> Result<(), Error<R, W::Error>> {
+        while !self.is_empty() {
+            match writer.write(self.rest()).await {
+                Ok(0) => return Err(Error::WriteZero),
+                Ok(written) => self.advance(written),
+                Err(error) if error.kind() == ErrorKind::Interrupted => yield_now().await,
+                Err(error) => return Err(Error::Write(error)),
+            }
+        }
+        Ok(())
     }
 
     /// Moves bytes into a slice and returns their number.

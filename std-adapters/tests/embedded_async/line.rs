@@ -2,19 +2,30 @@
 
 use std::time::Duration;
 
-use embedded_io_async::ErrorKind;
+use embedded_io_async::{ErrorKind, ErrorType, Write};
 use mcp_sansio::{CheckedByte, LineChecker, LineChecksum};
-use mcp_sansio_adapters::embedded_async::{CheckedReader, CheckedWriter};
+use mcp_sansio_adapters::embedded_async::{CheckedReader, CheckedWriter, Error};
 use serde_json::{Value, json};
 
 use crate::app::{CATALOG, CONFIG, Scene, TestConnection, call, list, scene, scene_with};
-use crate::port::Player;
+use crate::port::{Player, Port};
 
 fn checked(id: u32, text: &str) -> Vec<u8> {
     let line = call(id, "echo", json!({"text": text})).to_string().into_bytes();
     let mut checksum = LineChecksum::new();
     line.iter().for_each(|byte| checksum.add(*byte));
     [&line[..], &checksum.end()].concat()
+}
+
+/// Takes the checksums away, which must be right.
+fn unchecked(sent: Vec<u8>) -> String {
+    let mut checker = LineChecker::new();
+    let bytes = sent.into_iter().filter_map(|byte| checker.take(byte));
+    let sent = bytes.map(|byte| match byte {
+        CheckedByte::Byte(byte) => byte,
+        CheckedByte::Gap => panic!("the checksum is wrong"),
+    });
+    String::from_utf8(sent.collect()).unwrap()
 }
 
 #[test]
@@ -36,15 +47,7 @@ fn lines_with_checksums_come_whole_or_not_at_all() {
         stage.send(&call(4, "echo", json!({"text": "bare"})));
         stage.bytes(checked(5, "after"));
         player.run();
-        let mut checker = LineChecker::new();
-        let bytes = stage.output().into_iter().filter_map(|byte| checker.take(byte));
-        let sent: Vec<u8> = bytes
-            .map(|byte| match byte {
-                CheckedByte::Byte(byte) => byte,
-                CheckedByte::Gap => panic!("the checksum is wrong"),
-            })
-            .collect();
-        let sent = String::from_utf8(sent).unwrap();
+        let sent = unchecked(stage.output());
         let ids: Vec<_> = sent
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap())
@@ -60,6 +63,50 @@ fn lines_with_checksums_come_whole_or_not_at_all() {
         ];
         assert_eq!(ids, expected, "{chunk}: {sent}");
         assert_eq!(stage.notes().iter().filter(|note| *note == "fault InvalidData").count(), 3);
+    }
+}
+
+/// A port that takes a byte at a time, is interrupted before each, and may take no line feed.
+struct Faltering {
+    port: Port,
+    is_interrupted: bool,
+    ends_lines: bool,
+}
+
+impl ErrorType for Faltering {
+    type Error = ErrorKind;
+}
+
+impl Write for Faltering {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        self.is_interrupted = !self.is_interrupted;
+        match bytes {
+            _ if self.is_interrupted => Err(ErrorKind::Interrupted),
+            [b'\n', ..] if !self.ends_lines => Ok(0),
+            _ => self.port.write(&bytes[..1]).await,
+        }
+    }
+
+    async fn flush(&mut self) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_checksum_is_written_whole_however_the_port_falters() {
+    for ends_lines in [true, false] {
+        let scene = scene::<1024, 512, 2>(1000);
+        let (stage, connection) = (scene.stage, scene.connection);
+        let port = Faltering { port: stage.port.clone(), is_interrupted: false, ends_lines };
+        let writer = CheckedWriter::new(port);
+        let mut player = Player::new(connection.serve(stage.port.clone(), writer, &stage.time));
+        stage.send(&call(1, "echo", json!({"text": "one"})));
+        stage.send(&call(2, "echo", json!({"text": "two"})));
+        let end = player.run();
+        assert_eq!(end, (!ends_lines).then_some(Err(Error::WriteZero)));
+        if ends_lines {
+            assert_eq!(unchecked(stage.output()).lines().count(), 2);
+        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! Connections that are slow, silent, lost, or too many.
 
-use embedded_io_async::ErrorKind;
+use embedded_io_async::{ErrorKind, ErrorType, Write};
 use mcp_sansio_adapters::embedded_async::{ConnectionEnd, Error};
 use serde_json::json;
 
 use crate::app::{call, modern, serving, with_clients};
 
 const CLOSED: Option<crate::net::Served> = Some(Ok(ConnectionEnd::Closed));
+const WRITE_ZERO: Option<crate::net::Served> = Some(Err(Error::WriteZero));
 
 #[test]
 fn a_client_that_closes_its_connection_cancels_its_call() {
@@ -133,6 +134,35 @@ fn while_all_connections_are_in_use_none_is_kept_for_long() {
         net.pass(5000);
         // There is room for another, so it may wait.
         assert_eq!(net.clients[third].end, None);
+    });
+}
+
+/// A socket that accepts nothing.
+struct Full;
+
+impl ErrorType for Full {
+    type Error = ErrorKind;
+}
+
+impl Write for Full {
+    async fn write(&mut self, _: &[u8]) -> Result<usize, ErrorKind> {
+        Ok(0)
+    }
+
+    async fn flush(&mut self) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_socket_that_accepts_nothing_ends_its_connection() {
+    with_clients(usize::MAX, 1, |server, mut net| {
+        let serve = |port, _, time| async move { server.serve(port, Full, &time).await };
+        let usual = net.connect(serve);
+        let beyond = net.connect(serve);
+        assert_eq!((&net.clients[usual].end, &net.clients[beyond].end), (&None, &WRITE_ZERO));
+        net.exchange(usual, call("say", json!({"text": "x"})));
+        assert_eq!(net.clients[usual].end, WRITE_ZERO);
     });
 }
 
