@@ -295,8 +295,7 @@ impl<
         // Otherwise it waits for room.
         let is_silent = is_mid_line && !self.wire.has_input();
         let timeout = self.line_timeout.filter(|_| is_silent)?;
-        let due = self.last_read.get().saturating_add(timeout);
-        (due.as_millis() != u64::MAX).then_some(due)
+        Some(self.last_read.get().saturating_add(timeout))
     }
 
     /// Notifies subscribers of the change that waits longest, if there is room.

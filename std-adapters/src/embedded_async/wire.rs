@@ -150,8 +150,10 @@ impl<const OUT: usize> Wire<OUT> {
 
     /// Lets the task be polled when there is something to do.
     pub(super) async fn sleep(&self, clock: &impl Clock) -> Infallible {
+        // The last millisecond is that of the longest time limits, which never pass.
+        let is_ahead = |due: &Instant| *due > self.now.get() && due.as_millis() != u64::MAX;
         loop {
-            let due = until(|| self.due.get().filter(|due| *due > self.now.get())).await;
+            let due = until(|| self.due.get().filter(is_ahead)).await;
             let is_changed = until(|| (self.due.get() != Some(due)).then_some(()));
             if let Either::First(()) = select(clock.sleep_until(due), is_changed).await {
                 // If the clock was set back, or its timer is early, other tasks run before the next

@@ -19,6 +19,8 @@ use crate::port::{Port, Time};
 static OPTIONS: HttpOptions = HttpOptions::new(&CONFIG)
     .catalog(&CATALOG)
     .access(Access::new().tokens(&["secret-1", "secret-2"]));
+pub(crate) static LONGEST: HttpOptions =
+    OPTIONS.idle_timeout(Duration::MAX).request_timeout(Duration::MAX).write_timeout(Duration::MAX);
 static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("kettle", "1.0.0"), FEATURES)
     .request_timeout(Duration::from_secs(60));
 const FEATURES: ServerFeatures = CATALOG
@@ -92,8 +94,11 @@ impl AsyncToolHandler for Kettle {
 /// A server of `N` connections.
 pub(crate) type Server<const N: usize> = HttpServer<'static, Kettle, N, 1024, 256>;
 
-pub(crate) fn server<const N: usize>(time: &Time) -> Server<N> {
-    HttpServer::new(&OPTIONS, Kettle { time: time.clone(), running: Cell::new(0) })
+pub(crate) fn server<const N: usize>(
+    options: &'static HttpOptions<'static>,
+    time: &Time,
+) -> Server<N> {
+    HttpServer::new(options, Kettle { time: time.clone(), running: Cell::new(0) })
 }
 
 /// Returns the function that serves a connection.
@@ -112,7 +117,7 @@ pub(crate) fn with_clients<R>(
     test: impl for<'s> FnOnce(&'s Server<2>, Net<'s>) -> R,
 ) -> R {
     let time = Time::default();
-    let server = server(&time);
+    let server = server(&OPTIONS, &time);
     let mut net = Net::new(&time, chunk);
     for _ in 0..clients {
         net.connect(serving(&server));

@@ -4,7 +4,9 @@ use embedded_io_async::{ErrorKind, ErrorType, Write};
 use mcp_sansio_adapters::embedded_async::{ConnectionEnd, Error};
 use serde_json::json;
 
-use crate::app::{call, modern, serving, with_clients};
+use crate::app::{LONGEST, call, modern, server, serving, with_clients};
+use crate::net::Net;
+use crate::port::Time;
 
 const CLOSED: Option<crate::net::Served> = Some(Ok(ConnectionEnd::Closed));
 const WRITE_ZERO: Option<crate::net::Served> = Some(Err(Error::WriteZero));
@@ -164,6 +166,21 @@ fn a_socket_that_accepts_nothing_ends_its_connection() {
         net.exchange(usual, call("say", json!({"text": "x"})));
         assert_eq!(net.clients[usual].end, WRITE_ZERO);
     });
+}
+
+#[test]
+fn s8_the_longest_limits_are_never() {
+    let time = Time::default();
+    let server = server::<2>(&LONGEST, &time);
+    let mut net = Net::new(&time, usize::MAX);
+    net.connect(serving(&server));
+    net.clients[0].port.takes(0);
+    let usual = call("say", json!({"text": "x"}));
+    let (part, rest) = usual.split_at(200);
+    for bytes in ["", part, rest] {
+        net.exchange(0, bytes);
+        assert_eq!(time.timers(), 0, "{bytes:?}");
+    }
 }
 
 #[test]
