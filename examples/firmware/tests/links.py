@@ -176,6 +176,16 @@ def long_message(line, broker):
     assert line.call(1, "ping") == {}
 
 
+def client_that_dies(line, broker):
+    line.close()
+    broker.publish('{"jsonrpc":"2.0","id":1,"method":')
+    line.__init__(line.process.args)
+    # Its first line would go on with that half of one, which is rejected at most.
+    line.send(2, "ping")
+    while line.next().get("id") != 2:
+        pass
+
+
 def broker_that_restarts(line, broker):
     broker.stop()
     time.sleep(1)
@@ -191,7 +201,7 @@ def main():
     cases = [(sessions, ()), (requests_of_2026_07_28, ()), (lengths, ()), (many_at_once, ())]
     if broker:
         cases = [(board_that_comes_later, ())] + cases
-        cases += [(case, (broker,)) for case in (lost_message, no_checksum, long_message, broker_that_restarts)]
+        cases += [(case, (broker,)) for case in (lost_message, no_checksum, long_message, client_that_dies, broker_that_restarts)]
     else:
         cases += [(port_that_is_closed, ()), (answers_that_are_cut, ())]
     try:

@@ -67,6 +67,8 @@ const LONGEST_LINE: usize = 16 << 20;
 
 async fn send(mut from: FromTokio<Stdin>, mut to: CheckedWriter<Writer<'_>>) -> io::Result<()> {
     let mut bytes = [0; MESSAGE];
+    // An empty line ends what the client before has left unfinished.
+    let Ok(()) = to.write_all(b"\n").await;
     loop {
         let read = from.read(&mut bytes).await?;
         if read == 0 {
