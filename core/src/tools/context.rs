@@ -52,7 +52,8 @@ use serde::Deserialize;
 /// parameter is only for themselves. Copies refer to the same call.
 ///
 /// The methods are futures, which complete at once where writing blocks. Dropping one sends its
-/// message whole or not at all.
+/// message whole or not at all, except [`publish`](Self::publish): a notification that is longer
+/// than the output buffer may be broken off.
 pub struct ToolContext<'a, L: ?Sized = dyn Link + 'a> {
     request: &'a Request<'a>,
     link: &'a L,
@@ -74,7 +75,8 @@ pub trait Link {
     /// Returns the time since an arbitrary zero.
     fn now(&self) -> Instant;
 
-    /// Makes a call of the server that writes a whole frame or none. If there is no room
+    /// Makes a call of the server that writes a whole frame or none, or one of
+    /// [`ToolContext::publish`], which may write it in parts. If there is no room
     /// ([`SendError::Full`]), it is made again when there is: at once if writing blocks, otherwise
     /// after waking the task. `place` identifies the caller meanwhile; it begins as `None`.
     fn poll_send(
