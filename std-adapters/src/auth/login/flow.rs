@@ -29,9 +29,8 @@ enum OwnedStep {
 }
 
 impl Login {
-    /// Takes steps until there is a token: with `is_login` a new one. If it `is_quiet`, no person
-    /// is asked.
-    pub(super) async fn run(&self, is_quiet: bool, is_login: bool) -> io::Result<()> {
+    /// Takes steps until there is a token: with `is_login` a new one.
+    pub(super) async fn run(&self, is_login: bool) -> io::Result<()> {
         // The flow ends also when nothing waits for it any more.
         let _cancel = Cancel(self);
         let known = self.stored().await?;
@@ -46,19 +45,14 @@ impl Login {
             }
         });
         let mut lease = None;
-        let done = self.steps(is_quiet, known, &mut lease).await;
+        let done = self.steps(known, &mut lease).await;
         release(&mut lease).await;
         done
     }
 
     /// `known` is the record that the store has.
-    async fn steps(
-        &self,
-        is_quiet: bool,
-        mut known: Vec<u8>,
-        lease: &mut Option<Held>,
-    ) -> io::Result<()> {
-        let browser = self.oauth.parts.browser.as_deref().filter(|_| !is_quiet);
+    async fn steps(&self, mut known: Vec<u8>, lease: &mut Option<Held>) -> io::Result<()> {
+        let browser = self.oauth.parts.browser.as_deref();
         let browser = || browser.ok_or_else(|| io::Error::other("a person has to log in"));
         // The error of the last request, if it has no answer.
         let mut lost = None;

@@ -106,9 +106,9 @@ impl Login {
     ) -> io::Result<Credentials> {
         self.load().await?;
         let is_quiet = is_quiet(method);
-        if self.with(|machine| machine.is_due(now())) {
+        if !is_quiet && self.with(|machine| machine.is_due(now())) {
             // The token is used to its end.
-            let _ = self.fly(is_quiet, false).await;
+            let _ = self.fly(false).await;
         }
         for _ in 0..MAX_WAITS {
             let (mut fields, mut random) = (Vec::new(), self.random());
@@ -122,7 +122,7 @@ impl Login {
             random.check()?;
             match done {
                 Ok(generation) => return Ok(Credentials { fields, generation }),
-                Err(NotReady::Authorizing) => self.fly(is_quiet, false).await?,
+                Err(NotReady::Authorizing) if !is_quiet => self.fly(false).await?,
                 Err(error) => return Err(io::Error::other(error)),
             }
         }
@@ -135,8 +135,7 @@ impl Login {
     }
 
     /// Takes a response with status 401 or 403 to a request with fields of this generation. Returns
-    /// whether the request is to be sent again, with new fields. If it `is_quiet`, no person is
-    /// asked.
+    /// whether the request is to be sent again, with new fields. If it `is_quiet`, no flow begins.
     pub(crate) async fn challenged(
         self: &Arc<Self>,
         head: &ResponseHead<'_>,
@@ -144,16 +143,24 @@ impl Login {
         is_quiet: bool,
         attempts: &mut Attempts,
     ) -> io::Result<bool> {
-        match self.with(|machine| machine.challenged(head, generation, attempts)) {
+        let reaction = self.with(|machine| {
+            let runs = machine.is_running();
+            let reaction = machine.challenged(head, generation, attempts);
+            if is_quiet && !runs {
+                machine.cancel();
+            }
+            reaction
+        });
+        match reaction {
             Reaction::SendAgain => Ok(true),
-            Reaction::Authorize => self.fly(is_quiet, false).await.map(|()| true),
-            Reaction::Report => Ok(false),
+            Reaction::Authorize if !is_quiet => self.fly(false).await.map(|()| true),
+            Reaction::Authorize | Reaction::Report => Ok(false),
         }
     }
 
     pub(crate) async fn log_in(self: &Arc<Self>) -> io::Result<()> {
         self.load().await?;
-        self.fly(false, true).await
+        self.fly(true).await
     }
 
     /// Takes what the store has, before the first request.
@@ -175,26 +182,23 @@ impl Login {
         Random::new(self.fill)
     }
 
-    /// Takes steps until there is a token, with `is_login` a new one, or waits for those who do. If
-    /// it `is_quiet`, no person is asked.
-    async fn fly(self: &Arc<Self>, is_quiet: bool, is_login: bool) -> io::Result<()> {
+    /// Takes steps until there is a token, with `is_login` a new one, or waits for those who do.
+    async fn fly(self: &Arc<Self>, is_login: bool) -> io::Result<()> {
         let generation = || self.with(|machine| machine.generation());
         let before = generation();
         let begin = || -> Boxed<Outcome> {
             let login = Arc::clone(self);
             Box::pin(async move {
                 let panicked = || Err(io::Error::other("the program panicked in the login"));
-                let result = caught_future(Some(login.run(is_quiet, is_login))).await;
+                let result = caught_future(Some(login.run(is_login))).await;
                 let result = result.unwrap_or_else(panicked);
-                Outcome { is_quiet, is_login, result: result.map_err(|error| error.to_string()) }
+                Outcome { is_login, result: result.map_err(|error| error.to_string()) }
             })
         };
         loop {
             match self.flights.share((), begin).await {
-                // Those who may ask a person begin their own.
-                Outcome { is_quiet: true, result: Err(_), .. } if !is_quiet => {}
                 // A renewal before the end of a token may have left it as it is.
-                Outcome { is_login: false, result: Ok(()), .. }
+                Outcome { is_login: false, result: Ok(()) }
                     if is_login && generation() == before => {}
                 Outcome { result, .. } => return result.map_err(io::Error::other),
             }
@@ -205,8 +209,6 @@ impl Login {
 /// The end of a flow.
 #[derive(Clone)]
 struct Outcome {
-    /// Whether it asked no person.
-    is_quiet: bool,
     /// Whether it was to bring a new token.
     is_login: bool,
     result: Result<(), String>,

@@ -61,7 +61,6 @@ pub(crate) struct Refused {
 #[derive(Default)]
 pub(crate) struct Tried {
     is_asked: bool,
-    /// Whether no person is asked.
     is_quiet: bool,
     #[cfg(feature = "auth")]
     attempts: Attempts,
@@ -74,8 +73,9 @@ impl Tried {
     }
 }
 
-/// Whether no person is asked for credentials of a request with this method. The end of a session
-/// is not worth a page: an application that closes its connection waits for nothing.
+/// Whether a request with this method takes only credentials that are there. The end of a session
+/// is not worth a page, and an application that closes its connection does not wait for a renewal:
+/// given up in the middle, it would spend the refresh token for nothing.
 pub(crate) fn is_quiet(method: &str) -> bool {
     method == "DELETE"
 }
@@ -108,7 +108,6 @@ impl Bearer {
         let Some(renew) = self.renew.as_ref().filter(|_| !tried.is_asked) else { return false };
         tried.is_asked = true;
         let generation = refused.generation;
-        // The function may ask a person.
         if tried.is_quiet {
             return lock(&self.token).1 != generation;
         }
