@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::{Future, pending};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -23,6 +24,7 @@ struct Entry<T> {
 struct Flight<T> {
     state: Mutex<State<T>>,
     changed: Arc<Changed>,
+    stays: Stays,
 }
 
 enum State<T> {
@@ -37,6 +39,10 @@ enum State<T> {
 
 pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
+/// Whether a shared future is kept for the next one who waits when all others are gone. It sets
+/// this itself.
+pub(crate) type Stays = Arc<AtomicBool>;
+
 impl<K: Ord + Copy, T: Clone> Flights<K, T> {
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(BTreeMap::new()))
@@ -50,22 +56,23 @@ impl<K: Ord + Copy, T: Clone> Flights<K, T> {
     /// Awaits `attempt`, or the result of the one that is under way. If who makes that goes away,
     /// another one who waits makes its own.
     pub(crate) async fn run(&self, key: K, attempt: impl Future<Output = T>) -> T {
-        self.join(key, || State::Idle).land(attempt).await
+        self.join(key, |_| State::Idle).land(attempt).await
     }
 
     /// Awaits the result of the future that is under way, or of the one that `begin` returns. All
     /// who wait poll it, so it goes on when who began it goes away, or polls no more; it is dropped
-    /// with the last of them.
-    pub(crate) async fn share(&self, key: K, begin: impl FnOnce() -> Boxed<T>) -> T {
+    /// with the last of them, unless it [stays](Stays).
+    pub(crate) async fn share(&self, key: K, begin: impl FnOnce(&Stays) -> Boxed<T>) -> T {
         // Nobody makes an attempt of its own.
-        self.join(key, || State::Shared(begin())).land(pending()).await
+        self.join(key, |stays| State::Shared(begin(stays))).land(pending()).await
     }
 
-    fn join(&self, key: K, begin: impl FnOnce() -> State<T>) -> Seat<'_, K, T> {
+    fn join(&self, key: K, begin: impl FnOnce(&Stays) -> State<T>) -> Seat<'_, K, T> {
         let mut flights = lock(&self.0);
         let entry = flights.entry(key).or_insert_with(|| {
-            let (state, changed) = (Mutex::new(begin()), Arc::new(Changed(Event::new())));
-            Entry { flight: Arc::new(Flight { state, changed }), seats: 0 }
+            let (changed, stays) = (Arc::new(Changed(Event::new())), Stays::default());
+            let state = Mutex::new(begin(&stays));
+            Entry { flight: Arc::new(Flight { state, changed, stays }), seats: 0 }
         });
         entry.seats += 1;
         Seat { flights: self, key, flight: Arc::clone(&entry.flight), is_pilot: false }
@@ -140,7 +147,7 @@ impl<K: Ord, T> Drop for Seat<'_, K, T> {
             && Arc::ptr_eq(&entry.flight, &self.flight)
         {
             entry.seats -= 1;
-            if entry.seats == 0 {
+            if entry.seats == 0 && !self.flight.stays.load(Ordering::Relaxed) {
                 flights.remove(&self.key);
             }
         }
@@ -168,7 +175,7 @@ mod tests {
     use std::cell::Cell;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::pin::pin;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     use futures_lite::future::{block_on, pending, poll_once, yield_now, zip};
 
@@ -241,7 +248,7 @@ mod tests {
     /// A future that takes some polls, and what counts those polls and its end.
     fn counted(
         result: Result<(), &'static str>,
-    ) -> (impl Fn() -> Boxed<Outcome>, Arc<AtomicUsize>) {
+    ) -> (impl Fn(&Stays) -> Boxed<Outcome>, Arc<AtomicUsize>) {
         struct Count(Arc<AtomicUsize>);
         impl Drop for Count {
             fn drop(&mut self) {
@@ -250,7 +257,7 @@ mod tests {
         }
         let count = Arc::new(AtomicUsize::new(0));
         let shared = Arc::clone(&count);
-        let begin = move || -> Boxed<Outcome> {
+        let begin = move |_: &Stays| -> Boxed<Outcome> {
             let counted = Count(Arc::clone(&shared));
             Box::pin(async move {
                 for _ in 0..3 {

@@ -403,6 +403,39 @@ fn auth_89_auth_90_a_renewal_that_was_not_saved_is_the_one_that_is_renewed() {
 }
 
 #[test]
+fn auth_89_a_renewal_is_not_given_up_with_the_last_call_that_waits_for_it() {
+    // The next call comes before the answer, or after it, or never.
+    for pause in [Some(0), Some(200), None] {
+        let (key, record) = login_of_another();
+        let store = memory();
+        store.put(&key, &record, None).unwrap();
+        let mut other = protected(calls);
+        let server = move |seen: &Seen| match seen.field("authorization") {
+            _ if is_renewal(seen) => tokens("t-2", "r-2").takes(200),
+            Some("Bearer t-1") if seen.message() == "tools/call" => Response::status(401),
+            _ => other(seen),
+        };
+        let oauth = OAuth::new("client").store(Arc::clone(&store));
+        let played = play_login(oauth, server, async |client| {
+            let impatient = async {
+                sleep(Duration::from_millis(100)).await;
+                Err(CallError::Closed)
+            };
+            assert!(future::or(call_once(client.clone()), impatient).await.is_err());
+            sleep(Duration::from_millis(pause?)).await;
+            Some(call_once(client).await.unwrap())
+        });
+        assert_eq!(played.result.as_deref(), pause.map(|_| "called"));
+        assert_eq!(played.seen.iter().filter(|seen| is_renewal(seen)).count(), 1, "{pause:?}");
+        let (_, kept) = login_in(&store);
+        assert_eq!(kept.windows(3).any(|part| part == b"r-2"), pause.is_some());
+        // It ends with its transport at the latest.
+        assert_eq!(store.keys("lock/").unwrap().len(), 0);
+        assert_eq!(Arc::strong_count(&store), 1);
+    }
+}
+
+#[test]
 fn a_login_that_was_asked_for_does_not_end_with_a_renewal_that_failed() {
     let store = memory();
     let mut tokens = 0;

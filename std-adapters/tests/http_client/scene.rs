@@ -15,7 +15,7 @@ use mcp_sansio_adapters::blocking::client as blocking;
 use mcp_sansio_http1::{BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK, Part, RequestReader};
 use serde_json::{Value, json};
 use smol::Executor;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::pipe::{Pipe, pipe};
 
@@ -59,6 +59,7 @@ pub(crate) struct Response {
     body: String,
     is_chunked: bool,
     end: Then,
+    takes: Duration,
 }
 
 #[derive(Debug)]
@@ -73,7 +74,8 @@ enum Then {
 
 impl Response {
     pub(crate) fn status(status: u16) -> Self {
-        Self { status, fields: Vec::new(), body: String::new(), is_chunked: false, end: Then::Next }
+        let (fields, body, takes) = (Vec::new(), String::new(), Duration::ZERO);
+        Self { status, fields, body, is_chunked: false, end: Then::Next, takes }
     }
 
     /// Nothing is sent, not even a head.
@@ -116,6 +118,11 @@ impl Response {
 
     pub(crate) fn cut(self) -> Self {
         Self { end: Then::Cut, is_chunked: true, ..self }
+    }
+
+    /// It is sent only after these milliseconds.
+    pub(crate) fn takes(self, millis: u64) -> Self {
+        Self { takes: Duration::from_millis(millis), ..self }
     }
 
     pub(crate) fn hold(self) -> Self {
@@ -270,6 +277,9 @@ async fn serve(mut pipe: Pipe, world: World) {
                     log.0.push(seen.clone());
                 }
                 let reply = (world.answer.lock().unwrap())(&seen);
+                if !reply.takes.is_zero() {
+                    sleep(reply.takes).await;
+                }
                 if !say(&mut pipe, reply).await {
                     let mut rest = Vec::new();
                     let _ = pipe.read_to_end(&mut rest).await;

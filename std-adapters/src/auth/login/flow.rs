@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use mcp_sansio::Printable;
@@ -30,7 +31,7 @@ enum OwnedStep {
 
 impl Login {
     /// Takes steps until there is a token: with `is_login` a new one.
-    pub(super) async fn run(&self, is_login: bool) -> io::Result<()> {
+    pub(super) async fn run(&self, stays: &AtomicBool, is_login: bool) -> io::Result<()> {
         // The flow ends also when nothing waits for it any more.
         let _cancel = Cancel(self);
         let known = self.stored().await?;
@@ -45,19 +46,30 @@ impl Login {
             }
         });
         let mut lease = None;
-        let done = self.steps(known, &mut lease).await;
+        let done = self.steps(stays, known, &mut lease).await;
         release(&mut lease).await;
         done
     }
 
     /// `known` is the record that the store has.
-    async fn steps(&self, mut known: Vec<u8>, lease: &mut Option<Held>) -> io::Result<()> {
+    async fn steps(
+        &self,
+        stays: &AtomicBool,
+        mut known: Vec<u8>,
+        lease: &mut Option<Held>,
+    ) -> io::Result<()> {
         let browser = self.oauth.parts.browser.as_deref();
         let browser = || browser.ok_or_else(|| io::Error::other("a person has to log in"));
         // The error of the last request, if it has no answer.
         let mut lost = None;
         loop {
             let Some(step) = self.step(&lost)? else { return Ok(()) };
+            // A refresh token is spent once it is sent: its answer has to be read and saved.
+            let stay = match &step {
+                OwnedStep::Send(request) => request.purpose == Purpose::Token,
+                step => matches!(step, OwnedStep::Keep),
+            };
+            stays.store(stay, Ordering::Relaxed);
             match step {
                 OwnedStep::Send(request) => {
                     renew(lease).await?;
@@ -362,7 +374,7 @@ mod tests {
     use crate::asynchronous::JoinedIo;
     use crate::asynchronous::client::http::connector::{Dial, boxed};
     use crate::asynchronous::client::http::fetch::tests::server;
-    use crate::auth::login::{Browser, OAuth};
+    use crate::auth::login::{Browser, Flow, OAuth};
     use crate::store::MemoryStore;
 
     /// A store that tells on which threads it waits.
@@ -434,7 +446,7 @@ mod tests {
         let oauth = OAuth::new("client").browser(Person);
         let mut login = Login::new(oauth, "https://a/mcp", connector);
         login.fill = |_| Err(getrandom::Error::UNSUPPORTED);
-        let failed = block_on(Arc::new(login).log_in()).unwrap_err().to_string();
+        let failed = block_on(Arc::new(login).log_in(&Flow::new())).unwrap_err().to_string();
         assert!(failed.starts_with("no random numbers: "), "{failed}");
         assert_eq!(sent.lock().unwrap().len(), answers.len());
     }
@@ -447,7 +459,7 @@ mod tests {
             async move { io::Result::<JoinedIo<piper::Reader, piper::Writer>>::Err(error) }
         });
         let login = Login::new(OAuth::new("client"), "https://a/mcp", connector);
-        let failed = block_on(Arc::new(login).log_in()).unwrap_err().to_string();
+        let failed = block_on(Arc::new(login).log_in(&Flow::new())).unwrap_err().to_string();
         let place = "https://a/.well-known/oauth-protected-resource/mcp";
         let reason = format!("refused\\u001b{}", "x".repeat(292));
         assert_eq!(failed, format!("no connection ({place}): {reason}; try again later"));

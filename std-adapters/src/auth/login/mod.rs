@@ -19,7 +19,7 @@ use mcp_sansio_oauth::{Attempts, Authorization, AuthorizationState, NotReady, Re
 
 use crate::asynchronous::client::http::authorize::{Authorize, Credentials, is_quiet};
 use crate::asynchronous::client::http::connector::{Connector, HttpTransport};
-use crate::flights::{Boxed, Flights};
+use crate::flights::{Boxed, Flights, Stays};
 use crate::lock::lock;
 use crate::panics::caught_future;
 use flow::{Fill, Random, now};
@@ -36,8 +36,6 @@ pub(crate) struct Login {
     /// Number of changes of the token. The generation is 0 again after each login that is over, and
     /// a signature may keep the machine busy.
     changes: AtomicU32,
-    /// The flow that runs.
-    flights: Flights<(), Outcome>,
     /// The record that this program has read from the store, or written to it, last. `None` before.
     seen: Mutex<Option<Vec<u8>>>,
     fill: Fill,
@@ -47,18 +45,19 @@ impl HttpTransport {
     /// Logs in by `oauth` when the server asks for it (2025-03-26 and later, basic/authorization).
     pub fn oauth(self, oauth: OAuth) -> Self {
         let login = Arc::new(Login::new(oauth, &self.url(), Arc::clone(&self.connector)));
-        Self { authorize: Some(Authorize::Login(login)), ..self }
+        Self { authorize: Some(Authorize::Login(login, Arc::new(Flow::new()))), ..self }
     }
 
     /// Logs in now, also if there is a login already.
     ///
-    /// Cancel safe: dropping the future ends the login.
+    /// Cancel safe: dropping the future ends the login, unless the authorization server has been
+    /// asked for the token. The next login or request that needs one takes that.
     ///
     /// # Errors
     /// The reason, for the person. [`ErrorKind::Unsupported`] without [`oauth`](Self::oauth).
     pub async fn login(&self) -> io::Result<()> {
         match &self.authorize {
-            Some(Authorize::Login(login)) => login.log_in().await,
+            Some(Authorize::Login(login, flow)) => login.log_in(flow).await,
             _ => Err(io::Error::new(ErrorKind::Unsupported, "no HttpTransport::oauth")),
         }
     }
@@ -72,7 +71,6 @@ impl Login {
             connector,
             machine: Mutex::new(AuthorizationState::new(vec![0; MEMORY].into())),
             changes: AtomicU32::new(0),
-            flights: Flights::new(),
             seen: Mutex::default(),
             fill: getrandom::fill,
         }
@@ -101,6 +99,7 @@ impl Login {
     /// Renews a token that is about to end, and waits for a login that runs.
     pub(crate) async fn credentials(
         self: &Arc<Self>,
+        flow: &Flow,
         method: &str,
         url: &str,
     ) -> io::Result<Credentials> {
@@ -108,7 +107,7 @@ impl Login {
         let is_quiet = is_quiet(method);
         if !is_quiet && self.with(|machine| machine.is_due(now())) {
             // The token is used to its end.
-            let _ = self.fly(false).await;
+            let _ = self.fly(flow, false).await;
         }
         for _ in 0..MAX_WAITS {
             let (mut fields, mut random) = (Vec::new(), self.random());
@@ -122,7 +121,7 @@ impl Login {
             random.check()?;
             match done {
                 Ok(generation) => return Ok(Credentials { fields, generation }),
-                Err(NotReady::Authorizing) if !is_quiet => self.fly(false).await?,
+                Err(NotReady::Authorizing) if !is_quiet => self.fly(flow, false).await?,
                 Err(error) => return Err(io::Error::other(error)),
             }
         }
@@ -138,6 +137,7 @@ impl Login {
     /// whether the request is to be sent again, with new fields. If it `is_quiet`, no flow begins.
     pub(crate) async fn challenged(
         self: &Arc<Self>,
+        flow: &Flow,
         head: &ResponseHead<'_>,
         generation: u32,
         is_quiet: bool,
@@ -153,14 +153,14 @@ impl Login {
         });
         match reaction {
             Reaction::SendAgain => Ok(true),
-            Reaction::Authorize if !is_quiet => self.fly(false).await.map(|()| true),
+            Reaction::Authorize if !is_quiet => self.fly(flow, false).await.map(|()| true),
             Reaction::Authorize | Reaction::Report => Ok(false),
         }
     }
 
-    pub(crate) async fn log_in(self: &Arc<Self>) -> io::Result<()> {
+    pub(crate) async fn log_in(self: &Arc<Self>, flow: &Flow) -> io::Result<()> {
         self.load().await?;
-        self.fly(true).await
+        self.fly(flow, true).await
     }
 
     /// Takes what the store has, before the first request.
@@ -183,20 +183,20 @@ impl Login {
     }
 
     /// Takes steps until there is a token, with `is_login` a new one, or waits for those who do.
-    async fn fly(self: &Arc<Self>, is_login: bool) -> io::Result<()> {
+    async fn fly(self: &Arc<Self>, flow: &Flow, is_login: bool) -> io::Result<()> {
         let generation = || self.with(|machine| machine.generation());
         let before = generation();
-        let begin = || -> Boxed<Outcome> {
-            let login = Arc::clone(self);
+        let begin = |stays: &Stays| -> Boxed<Outcome> {
+            let (login, stays) = (Arc::clone(self), Arc::clone(stays));
             Box::pin(async move {
                 let panicked = || Err(io::Error::other("the program panicked in the login"));
-                let result = caught_future(Some(login.run(is_login))).await;
+                let result = caught_future(Some(login.run(&stays, is_login))).await;
                 let result = result.unwrap_or_else(panicked);
                 Outcome { is_login, result: result.map_err(|error| error.to_string()) }
             })
         };
         loop {
-            match self.flights.share((), begin).await {
+            match flow.share((), begin).await {
                 // A renewal before the end of a token may have left it as it is.
                 Outcome { is_login: false, result: Ok(()) }
                     if is_login && generation() == before => {}
@@ -206,9 +206,12 @@ impl Login {
     }
 }
 
+/// The flow that runs. It has the login, which must not have it: one that stays would keep itself.
+pub(crate) type Flow = Flights<(), Outcome>;
+
 /// The end of a flow.
 #[derive(Clone)]
-struct Outcome {
+pub(crate) struct Outcome {
     /// Whether it was to bring a new token.
     is_login: bool,
     result: Result<(), String>,

@@ -15,9 +15,9 @@ use mcp_sansio_oauth::Attempts;
 use super::connector::HttpTransport;
 use super::link::{TransportState, timeout};
 #[cfg(feature = "auth")]
-use crate::auth::login::Login;
+use crate::auth::login::{Flow, Login};
 use crate::client::{Changes, HttpError};
-use crate::flights::{Boxed, Flights};
+use crate::flights::{Boxed, Flights, Stays};
 use crate::lock::lock;
 use crate::panics::{caught, caught_future};
 
@@ -26,7 +26,7 @@ use crate::panics::{caught, caught_future};
 pub(crate) enum Authorize {
     Bearer(Arc<Bearer>),
     #[cfg(feature = "auth")]
-    Login(Arc<Login>),
+    Login(Arc<Login>, Arc<Flow>),
 }
 
 impl HttpTransport {
@@ -35,7 +35,7 @@ impl HttpTransport {
         Some(match self.authorize.clone()? {
             Authorize::Bearer(bearer) => Arc::new(move || lock(&bearer.token).1),
             #[cfg(feature = "auth")]
-            Authorize::Login(login) => Arc::new(move || login.changes()),
+            Authorize::Login(login, _) => Arc::new(move || login.changes()),
         })
     }
 }
@@ -111,7 +111,7 @@ impl Bearer {
         if tried.is_quiet {
             return lock(&self.token).1 != generation;
         }
-        let begin = || -> Boxed<bool> {
+        let begin = |_: &Stays| -> Boxed<bool> {
             let (token, renew) = (Arc::clone(&self.token), Arc::clone(renew));
             let challenges = (0..).map_while(|n| refused.fields.nth("www-authenticate", n));
             let challenges = challenges.map(|value| String::from_utf8_lossy(value));
@@ -150,9 +150,9 @@ impl TransportState {
             None => Ok(Credentials::default()),
             Some(Authorize::Bearer(bearer)) => Ok(bearer.credentials()),
             #[cfg(feature = "auth")]
-            Some(Authorize::Login(login)) => {
+            Some(Authorize::Login(login, flow)) => {
                 let url = self.http.url_of(target);
-                self.held(id, login.credentials(method, &url)).await
+                self.held(id, login.credentials(flow, method, &url)).await
             }
         }
     }
@@ -174,10 +174,11 @@ impl TransportState {
                 self.held(id, async { Ok(bearer.refused(refused, tried).await) }).await
             }
             #[cfg(feature = "auth")]
-            Some(Authorize::Login(login)) => {
+            Some(Authorize::Login(login, flow)) => {
                 let head = ResponseHead::new(refused.status, &refused.fields);
                 let Tried { is_quiet, attempts, .. } = tried;
-                let challenged = login.challenged(&head, refused.generation, *is_quiet, attempts);
+                let challenged =
+                    login.challenged(flow, &head, refused.generation, *is_quiet, attempts);
                 self.held(id, challenged).await
             }
         }
@@ -186,7 +187,7 @@ impl TransportState {
     /// Takes the head of any response, for the credentials of the next request.
     pub(crate) fn observed(&self, head: &ResponseHead<'_>) {
         #[cfg(feature = "auth")]
-        if let Some(Authorize::Login(login)) = &self.http.authorize {
+        if let Some(Authorize::Login(login, _)) = &self.http.authorize {
             login.observed(head);
         }
     }
