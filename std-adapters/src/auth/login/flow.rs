@@ -270,19 +270,30 @@ impl Login {
             return Ok(None);
         }
         loop {
-            let acquire = |store, key| Lease::acquire(store, &format!("lock/{key}"), LEASE);
-            if let Some(lease) = self.on_store(acquire).await? {
-                return Ok(Some(Held { lease: Some(lease), since: runtime::now() }));
+            let since = runtime::now();
+            let acquire = move |store, key: String| {
+                let lease = Lease::acquire(store, &format!("lock/{key}"), LEASE)?;
+                Ok(lease.map(|lease| Held { lease: Some(lease), since }))
+            };
+            if let Some(held) = self.on_store(acquire).await? {
+                return Ok(Some(held));
             }
             Timer::after(POLL).await;
         }
     }
 }
 
-/// The lock of this program. Released also if the flow is dropped, which does not wait for it.
+/// The lock of this program. Released also if the flow is dropped, which does not wait for it: it
+/// is made, and moves, within the calls of the store.
 struct Held {
     lease: Option<Lease<Arc<dyn Store>>>,
     since: Instant,
+}
+
+impl Held {
+    fn blocks(&self) -> bool {
+        self.lease.as_ref().is_some_and(|lease| lease.store.blocks())
+    }
 }
 
 impl Drop for Held {
@@ -297,10 +308,9 @@ impl Drop for Held {
 /// Extends the lock before a request that may take longer than what is left of it.
 async fn renew(held: &mut Option<Held>) -> io::Result<()> {
     if let Some(mut old) = held.take_if(|held| runtime::elapsed(held.since) > LEASE - TIME_LIMIT) {
-        let blocks = old.lease.as_ref().is_some_and(|lease| lease.store.blocks());
-        let renewed = store::run(blocks, move || {
+        old.since = runtime::now();
+        let renewed = store::run(old.blocks(), move || {
             let is_ours = old.lease.as_ref().is_some_and(|it| it.renew(LEASE).unwrap_or(false));
-            old.since = runtime::now();
             is_ours.then_some(old)
         });
         // A refresh token that two programs send is taken for stolen.
@@ -311,8 +321,8 @@ async fn renew(held: &mut Option<Held>) -> io::Result<()> {
 }
 
 async fn release(held: &mut Option<Held>) {
-    if let Some(lease) = held.take().and_then(|mut held| held.lease.take()) {
-        store::run(lease.store.blocks(), || drop(lease.release())).await;
+    if let Some(mut held) = held.take() {
+        store::run(held.blocks(), move || drop(held.lease.take().map(Lease::release))).await;
     }
 }
 
@@ -365,8 +375,9 @@ const POLL: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
 mod tests {
-    use futures_lite::future::block_on;
+    use futures_lite::future::{block_on, pending, poll_once};
 
+    use std::sync::Mutex;
     use std::sync::mpsc::{Sender, channel};
     use std::thread::{self, ThreadId};
 
@@ -375,7 +386,10 @@ mod tests {
     use crate::asynchronous::client::http::connector::{Dial, boxed};
     use crate::asynchronous::client::http::fetch::tests::server;
     use crate::auth::login::{Browser, Flow, OAuth};
+    use crate::runtime::{Runtime, RuntimeFuture, within};
     use crate::store::MemoryStore;
+
+    const MINUTE: Duration = Duration::from_secs(60);
 
     /// A store that tells on which threads it waits.
     struct Threads(MemoryStore, Sender<ThreadId>);
@@ -417,6 +431,45 @@ mod tests {
         assert_eq!(called.recv().unwrap(), thread::current().id());
         drop(Held { lease, since: runtime::now() });
         assert_ne!(called.recv().unwrap(), thread::current().id());
+    }
+
+    /// A runtime whose calls that may block are made when the test does so.
+    struct Later(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+    impl Runtime for Later {
+        fn sleep_until(&self, _: Instant) -> RuntimeFuture<()> {
+            panic!("no timers")
+        }
+
+        fn run_blocking(&self, work: Box<dyn FnOnce() + Send>) -> RuntimeFuture<()> {
+            *lock(&self.0) = Some(work);
+            Box::pin(pending())
+        }
+    }
+
+    #[test]
+    fn auth_89_a_lock_is_released_if_its_flow_is_dropped_while_the_store_is_called() {
+        let (threads, called) = channel();
+        let store: Arc<dyn Store> = Arc::new(Threads(MemoryStore::new(1 << 10), threads));
+        let oauth = OAuth::new("client").store(Arc::clone(&store));
+        let login = Login::new(oauth, "https://a/mcp", server(&[]).0);
+        static LATER: Later = Later(Mutex::new(None));
+        let here = thread::current().id();
+
+        let acquiring = within(&LATER, login.acquire());
+        assert!(block_on(poll_once(acquiring)).is_none());
+        // The store is called when the flow is gone already.
+        lock(&LATER.0).take().unwrap()();
+        assert_eq!(called.recv().unwrap(), here);
+        assert_ne!(called.recv_timeout(MINUTE).unwrap(), here);
+
+        let lease = Lease::acquire(store, "lock", LEASE).unwrap();
+        assert_eq!(called.recv().unwrap(), here);
+        let mut held = Some(Held { lease, since: runtime::now() });
+        assert!(block_on(poll_once(within(&LATER, release(&mut held)))).is_none());
+        // The runtime does not begin what nobody waits for any more.
+        drop(lock(&LATER.0).take());
+        assert_ne!(called.recv_timeout(MINUTE).unwrap(), here);
     }
 
     struct Person;
