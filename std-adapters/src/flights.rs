@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::{Future, pending};
+use std::mem;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -11,6 +12,7 @@ use event_listener::Event;
 use futures_lite::future::yield_now;
 
 use crate::lock::lock;
+use crate::panics::caught;
 
 /// Attempts under way, by what they are for.
 pub(crate) struct Flights<K, T>(Mutex<BTreeMap<K, Entry<T>>>);
@@ -30,7 +32,7 @@ struct Flight<T> {
 enum State<T> {
     /// Nobody makes the attempt.
     Idle,
-    /// One of those who wait makes it.
+    /// One of those who wait makes it, or drops the one that was shared.
     UnderWay,
     /// All of them make it.
     Shared(Boxed<T>),
@@ -56,22 +58,22 @@ impl<K: Ord + Copy, T: Clone> Flights<K, T> {
     /// Awaits `attempt`, or the result of the one that is under way. If who makes that goes away,
     /// another one who waits makes its own.
     pub(crate) async fn run(&self, key: K, attempt: impl Future<Output = T>) -> T {
-        self.join(key, |_| State::Idle).land(attempt).await
+        self.join(key).land(None::<fn(&Stays) -> Boxed<T>>, attempt).await
     }
 
     /// Awaits the result of the future that is under way, or of the one that `begin` returns. All
     /// who wait poll it, so it goes on when who began it goes away, or polls no more; it is dropped
-    /// with the last of them, unless it [stays](Stays).
+    /// with the last of them, unless it [stays](Stays). Another one begins when it is dropped.
     pub(crate) async fn share(&self, key: K, begin: impl FnOnce(&Stays) -> Boxed<T>) -> T {
         // Nobody makes an attempt of its own.
-        self.join(key, |stays| State::Shared(begin(stays))).land(pending()).await
+        self.join(key).land(Some(begin), pending()).await
     }
 
-    fn join(&self, key: K, begin: impl FnOnce(&Stays) -> State<T>) -> Seat<'_, K, T> {
+    fn join(&self, key: K) -> Seat<'_, K, T> {
         let mut flights = lock(&self.0);
         let entry = flights.entry(key).or_insert_with(|| {
             let (changed, stays) = (Arc::new(Changed(Event::new())), Stays::default());
-            let state = Mutex::new(begin(&stays));
+            let state = Mutex::new(State::Idle);
             Entry { flight: Arc::new(Flight { state, changed, stays }), seats: 0 }
         });
         entry.seats += 1;
@@ -89,12 +91,17 @@ struct Seat<'f, K: Ord, T> {
 }
 
 impl<K: Ord, T: Clone> Seat<'_, K, T> {
-    /// Awaits the result, or `attempt` if nobody else makes one.
-    async fn land(mut self, attempt: impl Future<Output = T>) -> T {
+    /// Awaits the result of what is under way, else of what `begin` returns, for all, or of
+    /// `attempt`.
+    async fn land(
+        mut self,
+        mut begin: Option<impl FnOnce(&Stays) -> Boxed<T>>,
+        attempt: impl Future<Output = T>,
+    ) -> T {
         loop {
             // Before the look at the state, so that no end is missed.
             let changed = self.flight.changed.0.listen();
-            if let Poll::Ready(result) = self.poll() {
+            if let Poll::Ready(result) = self.poll(&mut begin) {
                 return result;
             }
             if self.is_pilot {
@@ -109,8 +116,13 @@ impl<K: Ord, T: Clone> Seat<'_, K, T> {
         result
     }
 
-    fn poll(&mut self) -> Poll<T> {
+    fn poll(&mut self, begin: &mut Option<impl FnOnce(&Stays) -> Boxed<T>>) -> Poll<T> {
         let mut state = lock(&self.flight.state);
+        if matches!(*state, State::Idle)
+            && let Some(begin) = begin.take()
+        {
+            *state = State::Shared(begin(&self.flight.stays));
+        }
         match &mut *state {
             State::Idle => {
                 *state = State::UnderWay;
@@ -141,18 +153,31 @@ impl<K: Ord, T: Clone> Seat<'_, K, T> {
 
 impl<K: Ord, T> Drop for Seat<'_, K, T> {
     fn drop(&mut self) {
-        let mut flights = lock(&self.flights.0);
+        let mut state = lock(&self.flight.state);
+        let stays = self.flight.stays.load(Ordering::Relaxed);
+        let flights = &self.flights.0;
+        if !stays
+            && matches!(*state, State::Shared(_))
+            && lock(flights).get(&self.key).is_some_and(|entry| entry.seats == 1)
+        {
+            // Who comes meanwhile waits until it is gone: what it ends is not what comes then.
+            self.is_pilot = true;
+            let future = mem::replace(&mut *state, State::UnderWay);
+            drop(state);
+            let _ = caught(|| drop(future));
+            state = lock(&self.flight.state);
+        }
+        let mut flights = lock(flights);
         // After the end, another attempt may be in its place.
         if let Some(entry) = flights.get_mut(&self.key)
             && Arc::ptr_eq(&entry.flight, &self.flight)
         {
             entry.seats -= 1;
-            if entry.seats == 0 && !self.flight.stays.load(Ordering::Relaxed) {
+            if entry.seats == 0 && !stays {
                 flights.remove(&self.key);
             }
         }
         drop(flights);
-        let mut state = lock(&self.flight.state);
         if self.is_pilot && matches!(*state, State::UnderWay) {
             *state = State::Idle;
             drop(state);
@@ -243,6 +268,33 @@ mod tests {
             }
             assert!(flights.is_empty(), "{order:?}");
         }
+    }
+
+    #[test]
+    fn auth_89_a_flow_begins_when_the_one_before_it_is_gone() {
+        static FLIGHTS: Flights<(), u8> = Flights::new();
+        static SECOND: Mutex<Option<Boxed<u8>>> = Mutex::new(None);
+        struct First;
+        impl Drop for First {
+            fn drop(&mut self) {
+                let begin = |_: &Stays| -> Boxed<u8> { Box::pin(async { 2 }) };
+                let mut second: Boxed<u8> = Box::pin(FLIGHTS.share((), begin));
+                if block_on(poll_once(&mut second)).is_none() {
+                    *lock(&SECOND) = Some(second);
+                }
+            }
+        }
+        let begin = |_: &Stays| -> Boxed<u8> {
+            let first = First;
+            Box::pin(async move {
+                let _first = first;
+                pending().await
+            })
+        };
+        assert!(block_on(poll_once(FLIGHTS.share((), begin))).is_none());
+        let second = lock(&SECOND).take().expect("one that waits for the end of the first");
+        assert_eq!(block_on(second), 2);
+        assert!(FLIGHTS.is_empty());
     }
 
     /// A future that takes some polls, and what counts those polls and its end.
