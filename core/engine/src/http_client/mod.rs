@@ -405,7 +405,8 @@ impl HttpClient {
     }
 
     /// Begins to close: exchanges that wait for responses end, what needs no response is sent, as
-    /// are cancellations of tasks, and the session is ended. The client is [closed](Self::is_closed) when these steps are done.
+    /// are cancellations of tasks, and the session is ended. The client is
+    /// [closed](Self::is_closed) when these steps are done.
     pub fn close(&mut self, now: Instant) {
         if self.closing == Closing::Open {
             self.closing = Closing::Sending;
