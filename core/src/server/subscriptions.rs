@@ -456,29 +456,34 @@ impl KeptChange {
 impl GrowingServerState {
     /// Keeps a change until it is [sent](Self::send_changes), for a loop that has no room for the
     /// notifications now. Returns `false` if it has no subscriber, or waits already. At most as
-    /// many wait as there are subscriptions, and three lists.
+    /// many wait as there are subscriptions, and three lists. Of the states of tasks, 64 KiB wait,
+    /// or one that is longer: a further one is dropped (`false`), since clients poll.
     pub fn keep_change(&mut self, config: &ServerConfig<'_>, change: &Change<'_>) -> bool {
         let (name, task) = change.texts();
-        let kept = KeptChange {
-            change: change.resume(0).with_texts("", ""),
-            name: name.into(),
-            task: task.into(),
-        };
+        let kind = change.resume(0).with_texts("", "");
+        let is_same = |kept: &KeptChange| kept.change == kind && kept.name == name;
         let mut changes = core::mem::take(&mut self.changes);
         let server = self.server(config);
-        let is_new = server.is_subscribed(change) && !changes.contains(&kept);
+        // Most have no subscriber, so nothing is copied before.
+        let mut is_new = server.is_subscribed(change)
+            && !changes.iter().any(|kept| is_same(kept) && kept.task == task);
         if is_new {
             // Changes whose subscription has ended since are dropped, to make room.
             if changes.len() >= server.subscriptions.0.len() + CHANGING_LISTS {
                 changes.retain(|kept| server.is_subscribed(&kept.as_change()));
             }
+            let kept: usize = changes.iter().map(|kept| kept.task.len()).sum();
             // A newer state of a task replaces one that waits. The first may be partly written.
-            let replaced = changes.iter_mut().skip(1).find(|other| {
-                change.is_task() && other.change == kept.change && other.name == kept.name
-            });
-            match replaced {
-                Some(other) => *other = kept,
-                None => changes.push_back(kept),
+            let replaced =
+                changes.iter_mut().skip(1).find(|kept| change.is_task() && is_same(kept));
+            let others = kept.saturating_sub(replaced.as_ref().map_or(0, |kept| kept.task.len()));
+            is_new = others == 0 || task.is_empty() || others + task.len() <= MAX_STATES;
+            if is_new {
+                let new = KeptChange { change: kind, name: name.into(), task: task.into() };
+                match replaced {
+                    Some(other) => *other = new,
+                    None => changes.push_back(new),
+                }
             }
         }
         self.changes = changes;
@@ -546,6 +551,10 @@ impl GrowingServerState {
 /// Number of lists that can change: tools, prompts, resources.
 #[cfg(feature = "alloc")]
 const CHANGING_LISTS: usize = 3;
+
+/// Maximum number of bytes of the states of tasks that wait for room.
+#[cfg(feature = "alloc")]
+const MAX_STATES: usize = 64 << 10;
 
 // Messages about tasks that belong to no request, and `subscriptions/listen` for tasks.
 
@@ -714,6 +723,55 @@ mod tests {
     use crate::time::Instant;
     use crate::types::Implementation;
 
+    fn hear(state: &mut GrowingServerState, config: &ServerConfig<'_>, text: &str) {
+        let mut tx = TxBuffer::new([0; 1024]);
+        let mut messages = Messages::new(Frame::Complete(text.as_bytes()));
+        let mut server = state.server(config);
+        while let Ok(Some(_)) = server.next_event(Instant::from_millis(0), &mut messages, &mut tx) {
+        }
+    }
+
+    fn open(state: &mut GrowingServerState, config: &ServerConfig<'_>) {
+        hear(
+            state,
+            config,
+            r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+        );
+        hear(state, config, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    }
+
+    #[cfg(feature = "tasks")]
+    #[test]
+    fn m1_states_of_tasks_that_wait_have_a_limit() {
+        let config = ServerConfig::new(
+            Implementation::new("t", "1"),
+            ServerFeatures::TOOLS_LIST_CHANGED.with(ServerFeatures::TASKS),
+        );
+        let mut state = GrowingServerState::new(4, 4);
+        open(&mut state, &config);
+        let mut keep = |id: u32, len: usize| {
+            let (id, task) = (alloc::format!("{id}"), "1".repeat(len));
+            let change = Change::session_task(&id, RawJson::scanned(&task));
+            let is_kept = state.keep_change(&config, &change);
+            (is_kept, state.changes.iter().map(|kept| kept.task.len()).sum::<usize>())
+        };
+        for id in 0..64 {
+            let (_, kept) = keep(id, 16 << 10);
+            assert!(kept <= MAX_STATES, "{kept}");
+        }
+        // A newer state replaces an older one, as far as there is room.
+        assert_eq!(keep(3, 9 << 10), (true, MAX_STATES - (7 << 10)));
+        assert_eq!(keep(3, 17 << 10), (false, MAX_STATES - (7 << 10)));
+        assert_eq!(keep(3, 16 << 10), (true, MAX_STATES));
+        assert!(state.keep_change(&config, &Change::tools()));
+        // One is told however long it is, and alone.
+        let mut state = GrowingServerState::new(4, 4);
+        open(&mut state, &config);
+        let long = "1".repeat(MAX_STATES + 1);
+        assert!(state.keep_change(&config, &Change::session_task("1", RawJson::scanned(&long))));
+        assert!(!state.keep_change(&config, &Change::session_task("2", RawJson::scanned("1"))));
+    }
+
     #[test]
     fn m1_changes_that_are_no_longer_subscribed_to_give_way() {
         let config = ServerConfig::new(
@@ -721,19 +779,7 @@ mod tests {
             ServerFeatures::TOOLS_LIST_CHANGED.with(ServerFeatures::RESOURCES_SUBSCRIBE),
         );
         let mut state = GrowingServerState::new(4, 4);
-        let hear = |state: &mut GrowingServerState, text: &str| {
-            let mut tx = TxBuffer::new([0; 1024]);
-            let mut messages = Messages::new(Frame::Complete(text.as_bytes()));
-            let mut server = state.server(&config);
-            while let Ok(Some(_)) =
-                server.next_event(Instant::from_millis(0), &mut messages, &mut tx)
-            {}
-        };
-        hear(
-            &mut state,
-            r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
-        );
-        hear(&mut state, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        open(&mut state, &config);
         for number in 0..1000 {
             let uri = alloc::format!("test://{number}");
             let subscription = |method: &str| {
@@ -741,11 +787,11 @@ mod tests {
                     r#"{{"jsonrpc":"2.0","id":{number},"method":"resources/{method}","params":{{"uri":"{uri}"}}}}"#
                 )
             };
-            hear(&mut state, &subscription("subscribe"));
+            hear(&mut state, &config, &subscription("subscribe"));
             assert!(state.keep_change(&config, &Change::resource(&uri)));
             assert_eq!(state.keep_change(&config, &Change::tools()), number == 0);
             assert!(state.changes.len() <= 4 + CHANGING_LISTS, "{number}");
-            hear(&mut state, &subscription("unsubscribe"));
+            hear(&mut state, &config, &subscription("unsubscribe"));
         }
     }
 }

@@ -7,8 +7,9 @@ use mcp_sansio::tasks::{
 };
 use mcp_sansio::types::{Implementation, TaskSupport, TextResult};
 use mcp_sansio::{
-    Change, Encode as _, Encoder, Frame, Instant, JsonStr, Messages, RawJson, Request,
-    RequestHandle, SendError, ServerConfig, ServerEvent, ServerFeatures, ServerState, Tx, TxBuffer,
+    Change, Encode as _, Encoder, Frame, GrowingServerState, Instant, JsonStr, Messages, RawJson,
+    Request, RequestHandle, SendError, ServerConfig, ServerEvent, ServerFeatures, ServerState, Tx,
+    TxBuffer,
 };
 use serde_json::Value;
 
@@ -72,6 +73,17 @@ const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-0
 fn tasks_of_both_dialects_allocate_nothing() {
     plays::<4096>(LEGACY, "");
     plays::<4096>(MODERN, META);
+}
+
+/// Each change is told to all connections of a server, most of which are not subscribed to it.
+#[test]
+fn changes_without_a_subscriber_are_not_copied() {
+    let mut state = GrowingServerState::new(1, 1);
+    let change = Change::task(FIRST, DETAILS);
+    // The tables are allocated at the first use.
+    assert!(!state.keep_change(&CONFIG, &change));
+    let allocated = measure(|| assert!(!state.keep_change(&CONFIG, &change)));
+    assert_eq!(allocated.count_total, 0);
 }
 
 #[test]

@@ -73,7 +73,7 @@
 //! | running handlers of a session, and its responses of more than 4 KiB that wait for room | [`Limits::max_running`](super::Limits::max_running), 64 | the handler or the response | requests wait in order |
 //! | stateless requests (2026-07-28), `subscriptions/listen` included | exchanges | about 1 KiB, and the handler or the response | |
 //! | subscribed URIs of a session or a listen | [`Limits::max_subscriptions`](super::Limits::max_subscriptions), 64 | 8 | JSON-RPC error |
-//! | changes that subscribers have not been notified of | as many and 4 more of each session or stream | 24 and the URI | each is kept once, and only if subscribed to |
+//! | changes that subscribers have not been notified of | as many and 4 more of each session or stream | 24 and the URI; states of tasks together 64 KiB | each is kept once, and only if subscribed to; clients poll tasks |
 //!
 //! # TLS
 //!
