@@ -50,7 +50,7 @@ static int run(const char *tool, const char *arguments) {
         mcp_client_event event;
         switch (mcp_client_next(&client, now(), &event)) {
         case MCP_CONNECTED:
-            SEND(made = mcp_client_call(&client, tool, arguments, NULL));
+            SEND(made = mcp_client_call(&client, now(), tool, arguments, NULL));
             if (made == MCP_OK) break;
             if (made == MCP_FULL) return ended();
             fprintf(stderr, "the arguments are no JSON object\n");

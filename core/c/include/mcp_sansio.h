@@ -39,7 +39,7 @@
 
 #if defined(MCP_32_BITS)
 // Size of a client in units of 8 bytes, beside its two buffers.
-#define MCP_CLIENT_WORDS 169
+#define MCP_CLIENT_WORDS 168
 #endif
 
 #if defined(MCP_64_BITS)
@@ -492,9 +492,10 @@ mcp_status mcp_client_init(struct mcp_client *client,
 mcp_status mcp_client_connect(struct mcp_client *client, uint64_t now);
 
 // Calls a tool with arguments, a JSON object, or NULL for none, and asks for its progress. `call`
-// gets the number by which events name it; without an answer for 60 seconds it fails. On
-// `MCP_FULL` write the output and make the same call again.
+// gets the number by which events name it; without an answer for 60 seconds from `now` it fails.
+// On `MCP_FULL` write the output and make the same call again.
 mcp_status mcp_client_call(struct mcp_client *client,
+                           uint64_t now,
                            const char *tool,
                            const char *arguments,
                            uint64_t *call);
@@ -502,6 +503,7 @@ mcp_status mcp_client_call(struct mcp_client *client,
 // Makes a request with any method of MCP, such as `tools/list`, and its parameters, a JSON object,
 // or NULL for none. For the rest as `mcp_client_call`.
 mcp_status mcp_client_request(struct mcp_client *client,
+                              uint64_t now,
                               const char *method,
                               const char *params,
                               uint64_t *call);

@@ -56,9 +56,8 @@ pub unsafe extern "C" fn mcp_client_init(
         let Some((rx, tx)) = buffers((rx, rx_size), (tx, tx_size)) else { return MCP_INVALID };
         let (config, state) = lend(client);
         let link = Connection::new(config, state, RxBuffer::new(rx), TxBuffer::new(tx));
-        let now = Instant::from_millis(0);
         let live =
-            ClientLive { link, now, value: None, message: None, has_ended: false, has_gap: false };
+            ClientLive { link, value: None, message: None, has_ended: false, has_gap: false };
         finish(client, live);
     }
     MCP_OK
@@ -67,13 +66,12 @@ pub unsafe extern "C" fn mcp_client_init(
 /// Makes a call of the machine.
 unsafe fn with<T>(
     client: *mut mcp_client,
-    call: impl FnOnce(&mut Client<'_>, Instant, &mut Tx<'_>) -> SendResult<T>,
+    call: impl FnOnce(&mut Client<'_>, &mut Tx<'_>) -> SendResult<T>,
 ) -> Result<T, mcp_status> {
     // SAFETY: the caller says that it is one.
     let live = unsafe { live(client) }.ok_or(MCP_NO_SERVER)?;
-    let now = live.now;
     let (mut machine, tx) = live.link.parts();
-    call(&mut machine, now, tx).map_err(|error| or_busy(status(Err(error)), tx))
+    call(&mut machine, tx).map_err(|error| or_busy(status(Err(error)), tx))
 }
 
 /// Connects, in the era that the server speaks: `MCP_CONNECTED` or `MCP_CONNECT_FAILED` comes
@@ -82,24 +80,23 @@ unsafe fn with<T>(
 pub unsafe extern "C" fn mcp_client_connect(client: *mut mcp_client, now: u64) -> mcp_status {
     // SAFETY: the caller says that it is one.
     let Some(live) = (unsafe { live(client) }) else { return MCP_NO_SERVER };
-    live.now = Instant::from_millis(now);
-    let now = live.now;
     let (mut machine, tx) = live.link.parts();
     // Repeated after `MCP_FULL`, it goes on.
     if !tx.is_mid_frame() {
         while machine.close().is_some() {}
         machine.set_era(None);
     }
-    let sent = machine.connect(now, tx);
+    let sent = machine.connect(Instant::from_millis(now), tx);
     or_busy(status(sent), tx)
 }
 
 /// Calls a tool with arguments, a JSON object, or NULL for none, and asks for its progress. `call`
-/// gets the number by which events name it; without an answer for 60 seconds it fails. On
-/// `MCP_FULL` write the output and make the same call again.
+/// gets the number by which events name it; without an answer for 60 seconds from `now` it fails.
+/// On `MCP_FULL` write the output and make the same call again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_call(
     client: *mut mcp_client,
+    now: u64,
     tool: *const c_char,
     arguments: *const c_char,
     call: *mut u64,
@@ -108,10 +105,10 @@ pub unsafe extern "C" fn mcp_client_call(
     let (Some(name), Some(arguments)) = (unsafe { (raw::text(tool), object(arguments)) }) else {
         return MCP_INVALID;
     };
-    let params = Named { name, arguments: &arguments };
+    let (now, params) = (Instant::from_millis(now), Named { name, arguments: &arguments });
     // SAFETY: the caller keeps to what it says.
     unsafe {
-        let made = with(client, |machine, now, tx| {
+        let made = with(client, |machine, tx| {
             machine.request(now, "tools/call", &params, CallOptions::new().progress(true), tx)
         });
         number(made, call)
@@ -123,6 +120,7 @@ pub unsafe extern "C" fn mcp_client_call(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_request(
     client: *mut mcp_client,
+    now: u64,
     method: *const c_char,
     params: *const c_char,
     call: *mut u64,
@@ -133,8 +131,8 @@ pub unsafe extern "C" fn mcp_client_request(
     };
     // SAFETY: the caller keeps to what it says.
     unsafe {
-        let made = with(client, |machine, now, tx| {
-            machine.request(now, method, &params, CallOptions::new(), tx)
+        let made = with(client, |machine, tx| {
+            machine.request(Instant::from_millis(now), method, &params, CallOptions::new(), tx)
         });
         number(made, call)
     }
@@ -161,7 +159,7 @@ unsafe fn number(made: Result<Call, mcp_status>, place: *mut u64) -> mcp_status 
 pub unsafe extern "C" fn mcp_client_cancel(client: *mut mcp_client, call: u64) -> mcp_status {
     // SAFETY: the caller keeps to what it says.
     let done =
-        unsafe { with(client, |machine, _, tx| machine.cancel_call(call_of_bits(call), None, tx)) };
+        unsafe { with(client, |machine, tx| machine.cancel_call(call_of_bits(call), None, tx)) };
     done.err().unwrap_or(MCP_OK)
 }
 
@@ -175,16 +173,15 @@ pub unsafe extern "C" fn mcp_client_next(
 ) -> mcp_step {
     // SAFETY: the caller says that it is one, which no other call uses.
     let Some(live) = (unsafe { live(client) }) else { return MCP_WRONG };
-    live.now = Instant::from_millis(now);
-    let (step, happened) = next(live);
+    let (step, happened) = next(live, Instant::from_millis(now));
     // SAFETY: the caller says that there is memory for an event.
     unsafe { put(event, happened) };
     step
 }
 
-fn next(live: &mut ClientLive) -> (mcp_step, mcp_client_event) {
+fn next(live: &mut ClientLive, now: Instant) -> (mcp_step, mcp_client_event) {
     (live.value, live.message) = (None, None);
-    let (now, has_ended) = (live.now, live.has_ended);
+    let has_ended = live.has_ended;
     let Some(link) = live.free_link() else { return (MCP_WRONG, NO_EVENT) };
     if has_ended {
         link.end_of_input();

@@ -40,7 +40,7 @@ mcp_sansio::default_is_new!(mcp_server);
 
 /// Size of a client in units of 8 bytes, beside its two buffers.
 #[cfg(target_pointer_width = "32")]
-pub const MCP_CLIENT_WORDS: usize = 169;
+pub const MCP_CLIENT_WORDS: usize = 168;
 /// Size of a client in units of 8 bytes, beside its two buffers.
 #[cfg(target_pointer_width = "64")]
 pub const MCP_CLIENT_WORDS: usize = 512;
@@ -131,7 +131,6 @@ pub(crate) enum Stage {
 /// The memory of a client beside the machine.
 pub(crate) struct ClientLive {
     pub(crate) link: Link<ClientState<PLACES>>,
-    pub(crate) now: Instant,
     /// The subject of the latest event. It is in the receive buffer until the next step.
     pub(crate) value: Option<RawJson<'static>>,
     pub(crate) message: Option<JsonStr<'static>>,

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 
 use common::{Host, NO_TOOL, config, text};
@@ -66,6 +67,23 @@ impl Pair {
         len > 0
     }
 
+    /// Reads some of what the server has sent. Returns how much.
+    fn read(&mut self) -> usize {
+        let mut size = 0;
+        // SAFETY: it is a client, whose memory is as large as it says.
+        let read = unsafe {
+            let into = mcp_client_input(self.client, &mut size);
+            let n = size.min(self.host.sent.len());
+            if n > 0 {
+                into.copy_from_nonoverlapping(self.host.sent.as_ptr(), n);
+                mcp_client_read(self.client, n);
+            }
+            n
+        };
+        self.host.sent.drain(..read);
+        read
+    }
+
     fn send(&mut self, mut call: impl FnMut(*mut mcp_client) -> mcp_status) -> mcp_status {
         loop {
             match call(self.client) {
@@ -83,19 +101,7 @@ impl Pair {
             match unsafe { mcp_client_next(self.client, now, &mut event) } {
                 MCP_IO => {
                     let wrote = self.flush();
-                    let mut size = 0;
-                    // SAFETY: it is a client, whose memory is as large as it says.
-                    let read = unsafe {
-                        let into = mcp_client_input(self.client, &mut size);
-                        let n = size.min(self.host.sent.len());
-                        if n > 0 {
-                            into.copy_from_nonoverlapping(self.host.sent.as_ptr(), n);
-                            mcp_client_read(self.client, n);
-                        }
-                        n
-                    };
-                    self.host.sent.drain(..read);
-                    if !wrote && read == 0 {
+                    if self.read() == 0 && !wrote {
                         return (MCP_IO, event);
                     }
                 }
@@ -106,15 +112,24 @@ impl Pair {
         panic!("the client does not come to rest");
     }
 
-    fn call(&mut self, arguments: &'static std::ffi::CStr) -> u64 {
+    fn call(&mut self, now: u64, arguments: &'static CStr) -> u64 {
         let mut call = 0;
         // SAFETY: it is a client, and all are texts.
         let made = self.send(|client| unsafe {
-            mcp_client_call(client, c"pin".as_ptr(), arguments.as_ptr(), &mut call)
+            mcp_client_call(client, now, c"pin".as_ptr(), arguments.as_ptr(), &mut call)
         });
         assert_eq!(made, MCP_OK);
         call
     }
+}
+
+/// Returns a client that has connected, at 0.
+fn connected() -> Pair {
+    let mut pair = Pair::new();
+    // SAFETY: it is a client.
+    assert_eq!(pair.send(|client| unsafe { mcp_client_connect(client, 0) }), MCP_OK);
+    assert_eq!(pair.next(0).0, MCP_CONNECTED);
+    pair
 }
 
 impl Drop for Pair {
@@ -132,28 +147,29 @@ impl Drop for Pair {
 fn a_client_connects_lists_and_calls() {
     let mut pair = Pair::new();
     let client = pair.client;
-    let read = |path: &'static std::ffi::CStr| {
+    let read = |path: &'static CStr| {
         // SAFETY: it is a client, and the path a text.
         text(64, |out, size| unsafe { mcp_result_str(client, path.as_ptr(), out, size) })
     };
     // SAFETY: it is a client, and all are texts.
     unsafe {
-        assert_eq!(mcp_client_call(client, c"x".as_ptr(), null(), null_mut()), MCP_NOT_ALLOWED);
+        assert_eq!(mcp_client_call(client, 5, c"x".as_ptr(), null(), null_mut()), MCP_NOT_ALLOWED);
         assert_eq!(pair.send(|client| mcp_client_connect(client, 5)), MCP_OK);
         assert_eq!(pair.next(5).0, MCP_CONNECTED);
         let name = c"_meta/io.modelcontextprotocol/serverInfo";
         assert_eq!(read(name).0, MCP_NONE, "a name with a slash has no path");
 
         let mut list = 0;
-        let sent = pair
-            .send(|client| mcp_client_request(client, c"tools/list".as_ptr(), null(), &mut list));
+        let sent = pair.send(|client| {
+            mcp_client_request(client, 5, c"tools/list".as_ptr(), null(), &mut list)
+        });
         assert_eq!(sent, MCP_OK);
         let (step, event) = pair.next(5);
         assert_eq!((step, event.call), (MCP_RESULT, list));
         assert_eq!(read(c"tools/0/name"), (MCP_OK, "pin".into()));
         assert_eq!(read(c"tools/1/name").0, MCP_NONE);
 
-        let call = pair.call(c"{\"n\":41}");
+        let call = pair.call(5, c"{\"n\":41}");
         let (step, event) = pair.next(5);
         assert_eq!((step, event.call), (MCP_CALL_PROGRESS, call));
         let mut done = 0;
@@ -178,30 +194,28 @@ fn a_client_connects_lists_and_calls() {
 
 #[test]
 fn calls_fail_time_out_and_are_cancelled() {
-    let mut pair = Pair::new();
+    let mut pair = connected();
     let client = pair.client;
     // SAFETY: it is a client, and all are texts.
     unsafe {
-        assert_eq!(pair.send(|client| mcp_client_connect(client, 0)), MCP_OK);
-        assert_eq!(pair.next(0).0, MCP_CONNECTED);
-        let call = pair.call(c"{\"n\":-1}");
+        let call = pair.call(0, c"{\"n\":-1}");
         assert_eq!(pair.next(0).0, MCP_CALL_PROGRESS);
         let (step, event) = pair.next(0);
         assert_eq!((step, event.call, event.code), (MCP_CALL_FAILED, call, 7));
         let message = text(9, |out, size| mcp_client_message(client, out, size));
         assert_eq!(message, (MCP_OK, "broken".into()));
 
-        let slow = pair.call(c"{\"n\":-2}");
+        let slow = pair.call(0, c"{\"n\":-2}");
         assert_eq!(pair.next(0).0, MCP_CALL_PROGRESS);
         assert_eq!(pair.next(0).0, MCP_IO);
         assert_eq!(mcp_client_due(client), 60_000);
         let (step, event) = pair.next(60_000);
         assert_eq!((step, event.call, event.code), (MCP_CALL_FAILED, slow, 0));
-        let cancelled = pair.call(c"{\"n\":-2}");
+        let cancelled = pair.call(60_000, c"{\"n\":-2}");
         assert_eq!(pair.send(|client| mcp_client_cancel(client, cancelled)), MCP_OK);
         assert_eq!(pair.send(|client| mcp_client_cancel(client, 0)), MCP_OK);
 
-        let lost = pair.call(c"{\"n\":-2}");
+        let lost = pair.call(60_000, c"{\"n\":-2}");
         let mut size = 0;
         assert!(!mcp_client_input(client, &mut size).is_null() && size > 0);
         mcp_client_end_of_input(client);
@@ -217,15 +231,25 @@ fn calls_fail_time_out_and_are_cancelled() {
     }
 }
 
+#[test]
+fn the_time_of_a_call_begins_with_it() {
+    let mut pair = connected();
+    // Nothing was due for two minutes.
+    let slow = pair.call(120_000, c"{\"n\":-2}");
+    let (step, event) = pair.next(120_000);
+    assert_eq!((step, event.call), (MCP_CALL_PROGRESS, slow));
+    assert_eq!(pair.next(179_999).0, MCP_IO);
+    // SAFETY: it is a client.
+    assert_eq!(unsafe { mcp_client_due(pair.client) }, 180_000);
+    assert_eq!(pair.next(180_000).0, MCP_CALL_FAILED);
+}
+
 /// An overrun comes while the program reads the subject of an event.
 #[test]
 fn bytes_may_be_lost_while_an_event_is_handled() {
-    let mut pair = Pair::new();
-    // SAFETY: it is a client.
-    assert_eq!(pair.send(|client| unsafe { mcp_client_connect(client, 0) }), MCP_OK);
-    assert_eq!(pair.next(0).0, MCP_CONNECTED);
+    let mut pair = connected();
     for (cut, ends) in [("no line", false), ("a line", false), ("the end", true)] {
-        let call = pair.call(c"{\"n\":1}");
+        let call = pair.call(0, c"{\"n\":1}");
         while pair.flush() {}
         let sent = std::mem::take(&mut pair.host.sent);
         let line = sent.iter().position(|byte| *byte == b'\n').expect("progress") + 1;
@@ -259,8 +283,8 @@ fn what_is_no_client_is_refused() {
         for client in [null_mut(), &raw mut memory] {
             let (mut len, text) = (9, c"x".as_ptr());
             assert_eq!(mcp_client_connect(client, 0), MCP_NO_SERVER);
-            assert_eq!(mcp_client_call(client, text, null(), null_mut()), MCP_NO_SERVER);
-            assert_eq!(mcp_client_request(client, text, text, null_mut()), MCP_INVALID);
+            assert_eq!(mcp_client_call(client, 0, text, null(), null_mut()), MCP_NO_SERVER);
+            assert_eq!(mcp_client_request(client, 0, text, text, null_mut()), MCP_INVALID);
             assert_eq!(mcp_client_cancel(client, 1), MCP_NO_SERVER);
             assert_eq!(mcp_client_next(client, 0, null_mut()), MCP_WRONG);
             assert_eq!(mcp_result_bool(client, text, null_mut()), MCP_NO_SERVER);
