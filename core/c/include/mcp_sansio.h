@@ -488,7 +488,7 @@ mcp_status mcp_client_init(struct mcp_client *client,
                            size_t tx_size);
 
 // Connects, in the era that the server speaks: `MCP_CONNECTED` or `MCP_CONNECT_FAILED` comes
-// later. What was open before is forgotten.
+// later. What was open before is forgotten, and a call that is partly written is cut off.
 mcp_status mcp_client_connect(struct mcp_client *client, uint64_t now);
 
 // Calls a tool with arguments, a JSON object, or NULL for none, and asks for its progress. `call`

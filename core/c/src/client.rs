@@ -8,7 +8,7 @@ use mcp_sansio::internal::{Named, bits_of_call, call_of_bits};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
     Call, CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, ClientState,
-    Connection, Instant, JsonStr, RawJson, RxBuffer, SendResult, Step, Tx, TxBuffer,
+    Connection, Instant, JsonStr, RawJson, RxBuffer, SendError, SendResult, Step, Tx, TxBuffer,
 };
 
 use crate::arguments::{copy, follow, json, string, typed};
@@ -75,19 +75,23 @@ unsafe fn with<T>(
 }
 
 /// Connects, in the era that the server speaks: `MCP_CONNECTED` or `MCP_CONNECT_FAILED` comes
-/// later. What was open before is forgotten.
+/// later. What was open before is forgotten, and a call that is partly written is cut off.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_connect(client: *mut mcp_client, now: u64) -> mcp_status {
-    // SAFETY: the caller says that it is one.
-    let Some(live) = (unsafe { live(client) }) else { return MCP_NO_SERVER };
-    let (mut machine, tx) = live.link.parts();
-    // Repeated after `MCP_FULL`, it goes on.
-    if !tx.is_mid_frame() {
-        while machine.close().is_some() {}
-        machine.set_era(None);
-    }
-    let sent = machine.connect(Instant::from_millis(now), tx);
-    or_busy(status(sent), tx)
+    // SAFETY: the caller keeps to what it says.
+    let done = unsafe {
+        with(client, |machine, tx| {
+            machine.abort_frame(tx)?;
+            // `initialize` that the library writes would be gone on with as this probe.
+            if tx.is_mid_frame() && machine.open_calls() > 0 {
+                return Err(SendError::Full);
+            }
+            while machine.close().is_some() {}
+            machine.set_era(None);
+            machine.connect(Instant::from_millis(now), tx)
+        })
+    };
+    done.err().unwrap_or(MCP_OK)
 }
 
 /// Calls a tool with arguments, a JSON object, or NULL for none, and asks for its progress. `call`

@@ -244,6 +244,44 @@ fn the_time_of_a_call_begins_with_it() {
     assert_eq!(pair.next(180_000).0, MCP_CALL_FAILED);
 }
 
+const LONG: &CStr = c"{\"text\":\"----------------------------------------------------------------\
+    ----------------------------------------------------------------------------------------\"}";
+
+#[test]
+fn a_call_that_is_partly_written_ends_when_the_client_connects_again() {
+    let mut pair = connected();
+    let client = pair.client;
+    // SAFETY: it is a client, and all are texts.
+    unsafe {
+        let tool = c"pin".as_ptr();
+        assert_eq!(mcp_client_call(client, 0, tool, LONG.as_ptr(), null_mut()), MCP_FULL);
+        assert_eq!(pair.send(|client| mcp_client_connect(client, 0)), MCP_OK);
+    }
+    assert_eq!(pair.next(0).0, MCP_CONNECTED);
+    let call = pair.call(0, c"{\"n\":1}");
+    let (step, event) = pair.next(0);
+    assert_eq!((step, event.call), (MCP_CALL_PROGRESS, call));
+}
+
+/// What the library itself writes is finished first: another opening would go on in its line.
+#[test]
+fn initialize_that_is_partly_written_is_finished_before_the_client_connects_again() {
+    let mut pair = Pair::new();
+    // SAFETY: it is a client.
+    let connect = |client| unsafe { mcp_client_connect(client, 0) };
+    assert_eq!(pair.send(connect), MCP_OK);
+    while pair.flush() {}
+    let legacy = br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Unknown method"}}"#;
+    pair.host.sent = [legacy, &b"\n"[..]].concat();
+    assert!(pair.read() > 0);
+    // SAFETY: it is a client.
+    assert_eq!(unsafe { mcp_client_next(pair.client, 0, null_mut()) }, MCP_IO);
+    assert_eq!(pair.send(connect), MCP_BUSY);
+    assert_eq!(pair.next(0).0, MCP_CONNECTED);
+    assert_eq!(pair.send(connect), MCP_OK);
+    assert_eq!(pair.next(0).0, MCP_CONNECTED);
+}
+
 /// An overrun comes while the program reads the subject of an event.
 #[test]
 fn bytes_may_be_lost_while_an_event_is_handled() {
