@@ -284,8 +284,8 @@ extern "C" {
 // which holds the longest line, and `tx` for what is sent, at least 64 bytes. Longer messages are
 // sent in parts.
 //
-// Returns `MCP_INVALID` if a tool has no name, or a schema that is not JSON: `mcp_server_check`
-// says more.
+// Returns `MCP_INVALID` if a text is missing or not UTF-8, or a schema is not JSON.
+// `mcp_server_check` finds other mistakes.
 mcp_status mcp_server_init(struct mcp_server *server,
                            const struct mcp_config *config,
                            uint8_t *rx,

@@ -143,8 +143,11 @@ pub unsafe extern "C" fn mcp_client_request(
 }
 
 unsafe fn object<'a>(json: *const c_char) -> Option<RawJson<'a>> {
+    if json.is_null() {
+        return Some(RawJson::EMPTY);
+    }
     // SAFETY: the caller says that it is a text.
-    if json.is_null() { Some(RawJson::EMPTY) } else { unsafe { raw::json(json) } }
+    unsafe { raw::json(json) }.filter(|json| json.is_object())
 }
 
 unsafe fn number(made: Result<Call, mcp_status>, place: *mut u64) -> mcp_status {

@@ -19,6 +19,18 @@ pub(crate) unsafe fn text<'a>(text: *const c_char) -> Option<&'a str> {
     unsafe { CStr::from_ptr(text) }.to_str().ok()
 }
 
+/// Returns a text that may be left out, by a null pointer. `None` for bytes that are not UTF-8.
+///
+/// # Safety
+/// As [`text`].
+pub(crate) unsafe fn optional<'a, T: From<&'a str>>(pointer: *const c_char) -> Option<Option<T>> {
+    if pointer.is_null() {
+        return Some(None);
+    }
+    // SAFETY: the caller says so.
+    unsafe { text(pointer) }.map(|text| Some(text.into()))
+}
+
 /// Returns the value of JSON text. `None` also for text that is no JSON.
 ///
 /// # Safety

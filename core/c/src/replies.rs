@@ -13,7 +13,7 @@ use mcp_sansio::{
 };
 
 use crate::memory::{Live, live, mcp_server};
-use crate::raw::{self, array};
+use crate::raw::{self, array, optional};
 use crate::server::mcp_status::{self, *};
 
 pub(crate) fn status(result: SendResult) -> mcp_status {
@@ -167,13 +167,16 @@ unsafe fn contents(
     mime_type: *const c_char,
     data: ResourceData<'_>,
 ) -> mcp_status {
-    // SAFETY: the caller says that these are texts, and that it is a server.
-    let (uri, mime_type, live) = unsafe { (raw::text(uri), raw::text(mime_type), live(server)) };
-    let Some(live) = live else { return MCP_NO_SERVER };
+    // SAFETY: the caller says that these are texts.
+    let (Some(uri), Some(mime_type)) = (unsafe { (optional(uri), optional(mime_type)) }) else {
+        return MCP_INVALID;
+    };
+    // SAFETY: the caller says that it is one.
+    let Some(live) = (unsafe { live(server) }) else { return MCP_NO_SERVER };
     let own = live.request.as_ref().and_then(|request| request.uri()).map(Text::from_json);
-    let Some(uri) = uri.map(Text::new).or(own) else { return MCP_INVALID };
+    let Some(uri) = uri.or(own) else { return MCP_INVALID };
     let mut contents = ResourceContents::new(uri, data);
-    contents.mime_type = mime_type.map(Into::into);
+    contents.mime_type = mime_type;
     let contents = [contents];
     // SAFETY: the caller says that it is one.
     unsafe { reply(server, request, &ReadResourceResult::new(&contents)) }
@@ -261,9 +264,10 @@ pub unsafe extern "C" fn mcp_progress(
     total: u32,
     message: *const c_char,
 ) -> mcp_status {
-    // SAFETY: the caller says that it is a text, and that it is a server.
-    let (message, live) = unsafe { (raw::text(message), live(server)) };
-    let Some(live) = live else { return MCP_NO_SERVER };
+    // SAFETY: the caller says that it is a text.
+    let Some(message) = (unsafe { optional::<&str>(message) }) else { return MCP_INVALID };
+    // SAFETY: the caller says that it is one.
+    let Some(live) = (unsafe { live(server) }) else { return MCP_NO_SERVER };
     let now = live.now;
     let mut progress = Progress::of(done);
     if total > 0 {
@@ -299,8 +303,9 @@ pub unsafe extern "C" fn mcp_log(
     text: *const c_char,
 ) -> mcp_status {
     // SAFETY: the caller says that these are texts.
-    let (logger, text) = unsafe { (raw::text(logger), raw::text(text)) };
-    let (Some(level), Some(text)) = (LEVELS.get(usize::from(level)), text) else {
+    let (logger, text) = unsafe { (optional(logger), raw::text(text)) };
+    let (Some(level), Some(logger), Some(text)) = (LEVELS.get(usize::from(level)), logger, text)
+    else {
         return MCP_INVALID;
     };
     let mut message = LogMessage::new(*level, text);

@@ -14,7 +14,7 @@ use mcp_sansio::{
 use crate::memory::{
     Live, Stage, begin, buffers, configuration, finish, live, mcp_server, opened, read,
 };
-use crate::raw::{array, put, text};
+use crate::raw::{array, optional, put, text};
 use crate::tables::{
     CHECK, Check, Found, Row, Tables, list, mcp_config, mcp_prompt, mcp_resource, mcp_template,
     one, refuse,
@@ -113,8 +113,8 @@ const NO_EVENT: mcp_event = mcp_event { request: 0, index: 0 };
 /// which holds the longest line, and `tx` for what is sent, at least 64 bytes. Longer messages are
 /// sent in parts.
 ///
-/// Returns `MCP_INVALID` if a tool has no name, or a schema that is not JSON: `mcp_server_check`
-/// says more.
+/// Returns `MCP_INVALID` if a text is missing or not UTF-8, or a schema is not JSON.
+/// `mcp_server_check` finds other mistakes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_init(
     server: *mut mcp_server,
@@ -160,12 +160,17 @@ unsafe fn init(
     // SAFETY: the caller's configuration, texts and tools stay as they are.
     let (info, instructions, tools) = unsafe {
         let config = &*config;
-        let (Some(name), Some(version)) = (text(config.name), text(config.version)) else {
+        let (Some(name), Some(version), Some(title), Some(instructions)) = (
+            text(config.name),
+            text(config.version),
+            optional(config.title),
+            optional(config.instructions),
+        ) else {
             return MCP_INVALID;
         };
         let mut info = Implementation::new(name, version);
-        info.title = text(config.title).map(Into::into);
-        (info, text(config.instructions), array(config.tools, config.tool_count))
+        info.title = title;
+        (info, instructions, array(config.tools, config.tool_count))
     };
     if !are_valid(tools) {
         return MCP_INVALID;

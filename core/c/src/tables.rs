@@ -5,14 +5,14 @@ use core::ffi::c_char;
 use core::slice;
 
 use mcp_sansio::types::{
-    CacheScope, List, Prompt, Resource, ResourceTemplate, Tool, ToolAnnotations,
+    CacheScope, List, Prompt, Resource, ResourceTemplate, Text, Tool, ToolAnnotations,
 };
 use mcp_sansio::{
     Catalog, Encode, Encoder, Entry, ErrorCode, JsonStr, Method, RawJson, Request, RpcError,
     SendResult, Server, Tx,
 };
 
-use crate::raw::text;
+use crate::raw::{self, text};
 use crate::server::mcp_step;
 
 /// Name and version of a server, and its tools. Constant; the texts are UTF-8.
@@ -251,8 +251,8 @@ rows! {
         let json = |text| RawJson::parse(constant(text)?).ok();
         let input = if row.input_schema.is_null() { NO_ARGUMENTS } else { json(row.input_schema)? };
         let mut tool = Tool::new(constant(row.name)?, input);
-        tool.title = constant(row.title).map(Into::into);
-        tool.description = constant(row.description).map(Into::into);
+        tool.title = optional(row.title)?;
+        tool.description = optional(row.description)?;
         if !row.output_schema.is_null() {
             tool.output_schema = Some(json(row.output_schema)?);
         }
@@ -269,22 +269,22 @@ rows! {
     };
     mcp_resource Resource uri "resources" resources: |row| {
         let mut resource = Resource::new(constant(row.uri)?, constant(row.name)?);
-        resource.title = constant(row.title).map(Into::into);
-        resource.description = constant(row.description).map(Into::into);
-        resource.mime_type = constant(row.mime_type).map(Into::into);
+        resource.title = optional(row.title)?;
+        resource.description = optional(row.description)?;
+        resource.mime_type = optional(row.mime_type)?;
         Some(resource)
     };
     mcp_template ResourceTemplate uri_template "resourceTemplates" templates: |row| {
         let mut template = ResourceTemplate::new(constant(row.uri_template)?, constant(row.name)?);
-        template.title = constant(row.title).map(Into::into);
-        template.description = constant(row.description).map(Into::into);
-        template.mime_type = constant(row.mime_type).map(Into::into);
+        template.title = optional(row.title)?;
+        template.description = optional(row.description)?;
+        template.mime_type = optional(row.mime_type)?;
         Some(template)
     };
     mcp_prompt Prompt name "prompts" prompts: |row| {
         let mut prompt = Prompt::new(constant(row.name)?);
-        prompt.title = constant(row.title).map(Into::into);
-        prompt.description = constant(row.description).map(Into::into);
+        prompt.title = optional(row.title)?;
+        prompt.description = optional(row.description)?;
         if !row.arguments.is_null() {
             prompt.arguments =
                 Some(List::from_json(RawJson::parse(constant(row.arguments)?).ok()?)?);
@@ -302,6 +302,12 @@ fn constant(pointer: *const c_char) -> Option<&'static str> {
     // SAFETY: `mcp_server_init` and the functions for further tables require that tables and their
     // texts stay as they are.
     unsafe { text(pointer) }
+}
+
+/// Returns a text of a table that may be left out.
+fn optional(pointer: *const c_char) -> Option<Option<Text<'static>>> {
+    // SAFETY: as in `constant`.
+    unsafe { raw::optional(pointer) }
 }
 
 /// Writes a list, all of it in one page.

@@ -282,6 +282,23 @@ fn initialize_that_is_partly_written_is_finished_before_the_client_connects_agai
     assert_eq!(pair.next(0).0, MCP_CONNECTED);
 }
 
+#[test]
+fn what_is_no_object_is_no_arguments() {
+    let mut pair = connected();
+    for json in [c"[1]", c"7", c"{", c"\xff"] {
+        // SAFETY: it is a client, and all are texts.
+        let made = unsafe {
+            let (tool, method, json) = (c"pin".as_ptr(), c"tools/list".as_ptr(), json.as_ptr());
+            [
+                mcp_client_call(pair.client, 0, tool, json, null_mut()),
+                mcp_client_request(pair.client, 0, method, json, null_mut()),
+            ]
+        };
+        assert_eq!(made, [MCP_INVALID; 2], "{json:?}");
+    }
+    assert!(!pair.flush());
+}
+
 /// An overrun comes while the program reads the subject of an event.
 #[test]
 fn bytes_may_be_lost_while_an_event_is_handled() {

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::ffi::c_char;
 use std::ptr::{null, null_mut};
 
 use common::{Host, NO_TOOL, config, prompt, resource, template, text};
@@ -690,6 +691,14 @@ fn what_is_no_server_is_refused() {
     }
 }
 
+/// Returns what `mcp_server_init` says of a configuration.
+fn init(config: &mcp_config) -> mcp_status {
+    let mut server = mcp_server::new();
+    let (mut rx, mut tx) = ([0; 64], [0; 64]);
+    // SAFETY: all of it is memory that nothing else uses.
+    unsafe { mcp_server_init(&mut server, config, rx.as_mut_ptr(), 64, tx.as_mut_ptr(), 64) }
+}
+
 #[test]
 fn mistakes_in_tables_are_found() {
     /// Returns what a check of these tools says, in memory of this size.
@@ -719,14 +728,7 @@ fn mistakes_in_tables_are_found() {
     static JSON: [mcp_tool; 1] = [mcp_tool { input_schema: c"{".as_ptr(), ..A }];
     static OUTPUT: [mcp_tool; 1] = [mcp_tool { output_schema: c"".as_ptr(), ..A }];
     for tools in [&JSON, &OUTPUT, &[NO_TOOL]] {
-        let mut server = mcp_server::new();
-        let config = config(c"s", tools);
-        let (mut rx, mut tx) = ([0; 64], [0; 64]);
-        // SAFETY: all of it is memory that nothing else uses.
-        let made = unsafe {
-            mcp_server_init(&mut server, &config, rx.as_mut_ptr(), 64, tx.as_mut_ptr(), 64)
-        };
-        assert_eq!(made, MCP_INVALID);
+        assert_eq!(init(&config(c"s", tools)), MCP_INVALID);
     }
 
     // So are resources and prompts, and the server stays as it is.
@@ -743,4 +745,46 @@ fn mistakes_in_tables_are_found() {
     let discovered = host.lines().concat();
     assert!(discovered.contains("\"tools\""), "{discovered}");
     assert!(!discovered.contains("\"resources\"") && !discovered.contains("\"prompts\""));
+}
+
+#[test]
+fn an_optional_text_that_is_not_utf_8_is_refused() {
+    const NOT_UTF_8: *const c_char = c"\xff".as_ptr();
+    static TITLE: [mcp_tool; 1] = [mcp_tool { title: NOT_UTF_8, ..TOOLS[0] }];
+    static DESCRIPTION: [mcp_tool; 1] = [mcp_tool { description: NOT_UTF_8, ..TOOLS[0] }];
+    for config in [
+        config(c"s", &TITLE),
+        config(c"s", &DESCRIPTION),
+        mcp_config { title: NOT_UTF_8, ..CONFIG },
+        mcp_config { instructions: NOT_UTF_8, ..CONFIG },
+    ] {
+        assert_eq!(init(&config), MCP_INVALID);
+    }
+    static RESOURCE: [mcp_resource; 1] = [mcp_resource { mime_type: NOT_UTF_8, ..RESOURCES[0] }];
+    static TEMPLATE: [mcp_template; 1] = [mcp_template { title: NOT_UTF_8, ..TEMPLATES[0] }];
+    static PROMPT: [mcp_prompt; 1] = [mcp_prompt { description: NOT_UTF_8, ..PROMPTS[0] }];
+    let mut host = Host::new(&CONFIG, 1024, 512);
+    // SAFETY: it is a server, and the tables are constant.
+    unsafe {
+        let server = host.server;
+        assert_eq!(mcp_server_resources(server, RESOURCE.as_ptr(), 1, null(), 0), MCP_INVALID);
+        assert_eq!(mcp_server_resources(server, null(), 0, TEMPLATE.as_ptr(), 1), MCP_INVALID);
+        assert_eq!(mcp_server_prompts(server, PROMPT.as_ptr(), 1), MCP_INVALID);
+        assert_eq!(mcp_server_logging(server), MCP_OK);
+    }
+    host.feed(&call(1, "time", "{}"), &mut |host, _, event| {
+        let (server, request, good) = (host.server, event.request, c"x".as_ptr());
+        // SAFETY: it is a server, and all are texts.
+        let refused = unsafe {
+            [
+                mcp_progress(server, request, 1, 2, NOT_UTF_8),
+                mcp_log(server, request, MCP_ERROR, NOT_UTF_8, good),
+                mcp_reply_contents(server, request, NOT_UTF_8, null(), good),
+                mcp_reply_contents(server, request, good, NOT_UTF_8, good),
+                mcp_reply_blob(server, request, good, NOT_UTF_8, null(), 0),
+            ]
+        };
+        assert_eq!(refused, [MCP_INVALID; 5]);
+    });
+    assert!(host.sent.is_empty());
 }
