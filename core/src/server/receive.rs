@@ -540,6 +540,7 @@ impl Server<'_> {
         }
     }
 
+    #[inline]
     fn check_method<'f>(&self, method: Method<'f>, revision: Revision) -> Result<(), Refusal> {
         let allowed = match method.rule() {
             Some(rule) => rule.allows(revision, self.config.capabilities()),
