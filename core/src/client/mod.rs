@@ -371,7 +371,7 @@ impl AbandonedIds<'_> {
         let id = number << Self::TASK_BIT;
         let is_it = |place: &&mut u32| **place & !Self::TASK_BIT == id && id != 0;
         let found = self.0.iter_mut().find(is_it)?;
-        Some(core::mem::take(found) & Self::TASK_BIT != 0)
+        Some(core::mem::take(found) != id)
     }
 }
 
