@@ -132,7 +132,7 @@
 //! ([`Limits::max_in_flight`]) and its parameters ([`Limits::max_params`]); 8 bytes for each of
 //! [`Limits::max_subscriptions`], if the configuration declares subscriptions; two buffers, which
 //! start with 1 KB each and grow to the [`Limits`] as messages need it; and the futures of its
-//! running handlers ([`Limits::max_running`]).
+//! running handlers ([`Limits::max_running`]), or their responses if the client does not read.
 
 pub mod client;
 mod server;

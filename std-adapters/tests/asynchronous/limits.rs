@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use mcp_sansio::types::{InputRequest, LoggingLevel, TextResult};
-use mcp_sansio::{Json, LogMessage, OrToolError as _, Progress, RawJson, ServerConfig, ToolError};
+use mcp_sansio::{
+    Json, LogMessage, OrToolError as _, OwnedJson, Progress, RawJson, Revision, RpcError,
+    ServerConfig, ToolError,
+};
 use mcp_sansio_adapters::asynchronous::{
     App, Connection, ConnectionEnd, Context, HandlerResult, Limits,
 };
@@ -309,12 +312,19 @@ fn s8_the_longest_time_limits_mean_never() {
 #[test]
 fn m1_results_that_are_not_read_have_a_limit() {
     const CALLS: u32 = 100;
-    for does_fail in [false, true] {
+    for kind in 0..3 {
         let begun = Cell::new(0);
         let app = serving(async |ctx: Context| {
             begun.set(begun.get() + 1);
             let text = "x".repeat(64 << 10);
-            if does_fail { Err(ToolError::from(text)) } else { ctx.text(&text) }
+            let data = OwnedJson::new(&*text, Revision::LATEST).unwrap();
+            match kind {
+                0 => ctx.text(&text),
+                1 => Err(ToolError::from(text)),
+                _ => {
+                    Err(ToolError::from(RpcError::internal("no").data(data.as_json())).into_owned())
+                }
+            }
         })
         .limits(Limits { max_pending: 64 << 10, ..Limits::new() });
         in_session(&app, (64 << 10, usize::MAX), async |mut client| {

@@ -40,7 +40,7 @@ where
     if request.is_elsewhere {
         match app.settings.tasks.answer_elsewhere(&request).await {
             Ok(task) => elsewhere = Some(task),
-            Err(response) => return Some(refused(&request, response).keeping(&request)),
+            Err(response) => return Some(refused(&request, response)),
         }
     }
     if let Some(&(task, _)) = request.awaited.get() {
@@ -261,17 +261,17 @@ impl Outcome {
             request.panicked(&panic);
             PendingResponse::PANICKED
         });
-        refused(request, response).keeping(request)
+        refused(request, response)
     }
 }
 
 /// Tells the observer of a response.
-fn refused(request: &ActiveRequest, response: PendingResponse) -> PendingResponse {
+fn refused(request: &Arc<ActiveRequest>, response: PendingResponse) -> PendingResponse {
     request.tell(|observed| {
         response.error().iter().for_each(|error| observed.because(error));
         observed.responded(response.kind(request.revision()));
     });
-    response
+    response.keeping(request)
 }
 
 /// Returns the result of a handler, whose error the observer is told.

@@ -144,11 +144,12 @@ impl PendingResponse {
     pub(crate) fn keeping(self, request: &Arc<ActiveRequest>) -> Self {
         let len = match &self {
             Self::Reply(json) => json.as_json().as_str().len(),
-            Self::Failed(error) => error.to_string().len(),
-            Self::Input(input_requests, _) => {
-                input_requests.iter().map(|(_, json)| json.as_json().as_str().len()).sum()
+            Self::Input(input_requests, state) => {
+                let asked = input_requests.iter().map(|(_, json)| json.as_json().as_str().len());
+                asked.sum::<usize>() + state.as_ref().map_or(0, String::len)
             }
-            Self::Listen(..) => usize::MAX,
+            // An error may have data of any length.
+            Self::Failed(_) | Self::Listen(..) => usize::MAX,
             _ => 0,
         };
         if len > UNCOUNTED { Self::Long(Unread::new(self, request)) } else { self }
@@ -164,7 +165,6 @@ impl PendingResponse {
             Self::Failed(error) => Some(error.to_string()),
             Self::Refused(error) => Some(error.message.to_owned()),
             Self::Task(response) => Some(response.as_error()?.message.to_owned()),
-            Self::Long(unread) => unread.response.error(),
             _ => None,
         }
     }
