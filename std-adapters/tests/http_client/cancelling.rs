@@ -1,10 +1,14 @@
 //! Dropped calls.
 
+use std::future::ready;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use futures_lite::future::poll_once;
 use mcp_sansio::types::{Implementation, SubscriptionFilter};
 use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, RawJson, Revision, Revisions};
+use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::{Change, Client, ClientLimits, Connector};
 use serde_json::json;
 use tokio::time::timeout;
@@ -120,4 +124,26 @@ fn tex_33_a_cancellation_that_is_dropped_is_sent_over_http() {
         let task = client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap();
         assert!(poll_once(Box::pin(task.cancel())).await.is_none());
     });
+}
+
+#[test]
+fn auth_102_a_message_that_is_refused_while_the_client_closes_asks_for_no_token() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let server = |seen: &Seen| match seen.message() {
+        "tasks/cancel" => Response::status(401),
+        _ => tasks(seen),
+    };
+    let count = Arc::clone(&asked);
+    let authorize = |http: HttpTransport| {
+        http.authorize(move |_| {
+            count.fetch_add(1, Relaxed);
+            ready(None)
+        })
+    };
+    let played =
+        play_with(Connector::new(&WITH_TASKS), authorize, 1 << 16, server, async |client| {
+            assert!(timeout(Duration::from_millis(150), call(&client, "slow")).await.is_err());
+        });
+    assert_eq!(played.seen.last().unwrap().message(), "tasks/cancel");
+    assert_eq!(asked.load(Relaxed), 0);
 }

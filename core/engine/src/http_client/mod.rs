@@ -418,6 +418,11 @@ impl HttpClient {
         }
     }
 
+    /// Whether the client has begun to [close](Self::close).
+    pub fn is_closing(&self) -> bool {
+        self.closing != Closing::Open
+    }
+
     /// Whether everything has been sent after [`close`](Self::close).
     pub fn is_closed(&self) -> bool {
         self.closing == Closing::Ending && self.jobs.is_empty()

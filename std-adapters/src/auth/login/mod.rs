@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio_oauth::{Attempts, Authorization, AuthorizationState, NotReady, Reaction};
 
-use crate::asynchronous::client::http::authorize::{Authorize, Credentials, is_quiet};
+use crate::asynchronous::client::http::authorize::{Authorize, Credentials};
 use crate::asynchronous::client::http::connector::{Connector, HttpTransport};
 use crate::flights::{Boxed, Flights, Stays};
 use crate::lock::lock;
@@ -100,11 +100,11 @@ impl Login {
     pub(crate) async fn credentials(
         self: &Arc<Self>,
         flow: &Flow,
+        is_quiet: bool,
         method: &str,
         url: &str,
     ) -> io::Result<Credentials> {
         self.load().await?;
-        let is_quiet = is_quiet(method);
         if !is_quiet && self.with(|machine| machine.is_due(now())) {
             // The token is used to its end.
             let _ = self.fly(flow, false).await;

@@ -61,23 +61,8 @@ pub(crate) struct Refused {
 #[derive(Default)]
 pub(crate) struct Tried {
     is_asked: bool,
-    is_quiet: bool,
     #[cfg(feature = "auth")]
     attempts: Attempts,
-}
-
-impl Tried {
-    /// Of a request with this method.
-    pub(crate) fn of(method: &str) -> Self {
-        Self { is_quiet: is_quiet(method), ..Self::default() }
-    }
-}
-
-/// Whether a request with this method takes only credentials that are there. The end of a session
-/// is not worth a page, and an application that closes its connection does not wait for a renewal:
-/// given up in the middle, it would spend the refresh token for nothing.
-pub(crate) fn is_quiet(method: &str) -> bool {
-    method == "DELETE"
 }
 
 /// A bearer token, and possibly the function of an application that returns another one.
@@ -104,11 +89,11 @@ impl Bearer {
         Credentials { fields: fields.into_iter().collect(), generation }
     }
 
-    async fn refused(&self, refused: &Refused, tried: &mut Tried) -> bool {
+    async fn refused(&self, refused: &Refused, is_quiet: bool, tried: &mut Tried) -> bool {
         let Some(renew) = self.renew.as_ref().filter(|_| !tried.is_asked) else { return false };
         tried.is_asked = true;
         let generation = refused.generation;
-        if tried.is_quiet {
+        if is_quiet {
             return lock(&self.token).1 != generation;
         }
         let begin = |_: &Stays| -> Boxed<bool> {
@@ -152,7 +137,7 @@ impl TransportState {
             #[cfg(feature = "auth")]
             Some(Authorize::Login(login, flow)) => {
                 let url = self.http.url_of(target);
-                self.held(id, login.credentials(flow, method, &url)).await
+                self.held(id, login.credentials(flow, self.is_quiet(), method, &url)).await
             }
         }
     }
@@ -171,17 +156,25 @@ impl TransportState {
         match &self.http.authorize {
             None => Ok(false),
             Some(Authorize::Bearer(bearer)) => {
-                self.held(id, async { Ok(bearer.refused(refused, tried).await) }).await
+                let is_quiet = self.is_quiet();
+                self.held(id, async { Ok(bearer.refused(refused, is_quiet, tried).await) }).await
             }
             #[cfg(feature = "auth")]
             Some(Authorize::Login(login, flow)) => {
                 let head = ResponseHead::new(refused.status, &refused.fields);
-                let Tried { is_quiet, attempts, .. } = tried;
+                let (is_quiet, attempts) = (self.is_quiet(), &mut tried.attempts);
                 let challenged =
-                    login.challenged(flow, &head, refused.generation, *is_quiet, attempts);
+                    login.challenged(flow, &head, refused.generation, is_quiet, attempts);
                 self.held(id, challenged).await
             }
         }
+    }
+
+    /// Whether a request takes only credentials that are there. An application that closes its
+    /// connection is not worth a page, and does not wait for a renewal: given up in the middle, it
+    /// would spend the refresh token for nothing.
+    fn is_quiet(&self) -> bool {
+        self.with(|client, _| client.is_closing())
     }
 
     /// Takes the head of any response, for the credentials of the next request.

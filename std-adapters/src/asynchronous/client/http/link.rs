@@ -163,11 +163,10 @@ impl HttpLink {
     pub(crate) fn poll_end(&mut self, cx: &Context<'_>) -> Poll<()> {
         self.shared.with(|http, now| http.close(now));
         self.work(cx);
-        let is_closed = self.shared.with(|http, _| {
-            http.discard();
-            http.is_closed()
-        });
-        if is_closed { Poll::Ready(()) } else { Poll::Pending }
+        self.shared.with(|http, _| http.discard());
+        // An exchange may have waited for that room.
+        self.shared.wake();
+        if self.shared.with(|http, _| http.is_closed()) { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 
@@ -345,7 +344,7 @@ impl TransportState {
         method: &'static str,
         target: &str,
     ) -> Result<(), HttpError> {
-        let mut tried = Tried::of(method);
+        let mut tried = Tried::default();
         loop {
             let credentials = self.credentials(id, method, target).await?;
             let request = self.with(|client, now| {
