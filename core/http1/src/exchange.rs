@@ -263,7 +263,7 @@ impl<const S: usize, W: Storage> Exchange<S, W> {
         (self.is_stream, self.has_fault, self.is_complete) = (false, false, false);
     }
 
-    /// Closes the connection after the response, if its head has not been written.
+    /// Closes the connection after the response, whose head says so if it has not been written.
     pub const fn close(&mut self) {
         self.response.close();
     }

@@ -821,7 +821,9 @@ impl<'c> ClientEngine<'c> {
                 | (
                     Err(error @ SendError::NotAllowed(NotAllowed::NotOpen)),
                     waiting @ Waiting::CancelTask(_),
-                ) => {
+                ) if !matches!(error, SendError::NotAllowed(_))
+                    || matches!(self.state.connect_state, ConnectState::Connecting) =>
+                {
                     self.state.is_begun = is_ours && self.core.tx().is_mid_frame();
                     if error == SendError::Full && !self.state.is_begun {
                         self.state.enough = self.core.tx().pending().len() / 2;

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcp_sansio::types::{ProgressParams, TaskParams, TaskStatus};
-use mcp_sansio::{CallOptions, Encode, OwnedJson, methods};
+use mcp_sansio::{CallOptions, Encode, OwnedJson, SendError, methods};
 use mcp_sansio_engine::internal::CallEvent;
 use mcp_sansio_engine::{CallError, CallId};
 
@@ -209,7 +209,7 @@ impl ToolTask {
         let cancelled = self.client.request(methods::TASKS_CANCEL, &params, options).await;
         let _ = self.detach();
         match cancelled {
-            Ok(_) | Err(CallError::NotSent(_)) => Ok(()),
+            Ok(_) | Err(CallError::NotSent(SendError::NotAllowed(_))) => Ok(()),
             Err(error) => Err(error),
         }
     }

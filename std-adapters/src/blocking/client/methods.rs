@@ -7,7 +7,7 @@ use mcp_sansio::typed::ToolCall;
 use mcp_sansio::types::{
     CompleteParams, LoggingLevel, ProgressParams, ResourceParams, Skill, TaskParams, TaskStatus,
 };
-use mcp_sansio::{CallOptions, Encode, OwnedJson, methods};
+use mcp_sansio::{CallOptions, Encode, OwnedJson, SendError, methods};
 use mcp_sansio_engine::Detached;
 
 use super::{CallId, Client, Error};
@@ -338,7 +338,10 @@ impl Client<'_> {
     pub(super) fn cancel_task(&mut self, id: &str) -> Result<bool, Error> {
         match self.request(methods::TASKS_CANCEL, &TaskParams::new(id), CallOptions::new()) {
             // A server that cannot cancel tasks ends them by itself.
-            Ok(_) | Err(Error::Call { error: CallError::NotSent(_), .. }) => Ok(true),
+            Ok(_)
+            | Err(Error::Call { error: CallError::NotSent(SendError::NotAllowed(_)), .. }) => {
+                Ok(true)
+            }
             Err(Error::Call { error: CallError::Server(_), .. }) => Ok(false),
             Err(error) => Err(error),
         }
