@@ -153,7 +153,9 @@ impl Program<'_> {
                     assert!(sent <= 12, "{sent} requests");
                     let url = request.url().to_owned();
                     check_request(&request, &setup);
-                    self.answer(script, &url);
+                    if !self.answer(script, &url) {
+                        break;
+                    }
                 }
                 Step::Show(url) => {
                     shown += 1;
@@ -185,8 +187,9 @@ impl Program<'_> {
         }
     }
 
-    /// Answers a request: as a server would, with something changed, or not at all.
-    fn answer(&mut self, script: &Script<'_>, url: &str) {
+    /// Answers a request: as a server would, with something changed, or not at all. Returns `false`
+    /// if not: then it is sent again in the next flow.
+    fn answer(&mut self, script: &Script<'_>, url: &str) -> bool {
         let now = self.now();
         let good = if url.contains("oauth-protected-resource") {
             BODIES[0]
@@ -209,15 +212,16 @@ impl Program<'_> {
             2 => *script.pick(&[404, 400, 401, 302, 500, 429, 201, 100, 0]),
             3 => {
                 self.view().failed(*script.pick(&[Lost::Network, Lost::TooLarge, Lost::Forbidden]));
-                return;
+                return true;
             }
-            4 => return,
+            4 => return false,
             5 => 400,
             _ => 200,
         };
         let body = if status == 400 { text(script, ERRORS) } else { body };
         let fields = [("content-type", "application/json"), ("dpop-nonce", "nonce")];
         self.view().response(now, &ResponseHead::new(status, &fields), body.as_bytes());
+        true
     }
 
     /// Comes back from the page for a person.
