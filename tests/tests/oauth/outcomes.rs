@@ -89,7 +89,6 @@ fn check(program: &mut Program<'_>, what: &str) {
     for secret in verifiers.chain(secrets) {
         assert!(!program.shown.contains(&secret), "{what}: {}", program.shown);
     }
-    assert_eq!(program.allocations, 0, "{what}");
 }
 
 #[test]
@@ -202,7 +201,7 @@ fn auth_93_nothing_of_a_flow_is_left_in_memory() {
         }
         assert_eq!(program.request(), Ok(200), "{name}");
         program.state.open(&program.setup);
-        let memory = seen.try_iter().last().unwrap();
+        let memory = seen.lock().unwrap();
         let verifiers = program.world.asked.iter().filter_map(|asked| asked.form("code_verifier"));
         let mut secrets: Vec<String> = verifiers.collect();
         secrets.extend(

@@ -1,6 +1,6 @@
 //! A program that drives the machine, and writes down what it does.
 
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
 
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio_oauth::{
@@ -22,8 +22,6 @@ pub(crate) struct Program<'s> {
     pub(crate) outcomes: Vec<(usize, Outcome)>,
     /// Requests that the machine has sent.
     pub(crate) sent: usize,
-    /// Allocations of the machine.
-    pub(crate) allocations: u64,
     pub(crate) redirect: &'static str,
     pub(crate) assertions: Vec<&'static str>,
     /// Answer to `AskClient`.
@@ -48,7 +46,6 @@ impl<'s> Program<'s> {
             shown: String::new(),
             outcomes: Vec::new(),
             sent: 0,
-            allocations: 0,
             redirect: REDIRECT,
             assertions: Vec::new(),
             asked_client: None,
@@ -81,14 +78,35 @@ impl<'s> Program<'s> {
         std::mem::take(&mut self.trace).join("\n")
     }
 
-    /// Calls the machine, and counts its allocations.
+    /// Sends a request after these seconds, which succeeds.
+    #[track_caller]
+    pub(crate) fn succeeds_after(&mut self, seconds: u64) {
+        self.world.now += seconds;
+        assert_eq!(self.request(), Ok(200));
+    }
+
+    /// Sends a request, which succeeds with the token that is there.
+    #[track_caller]
+    pub(crate) fn succeeds_at_once(&mut self) {
+        assert_eq!(self.request(), Ok(200));
+        assert_eq!(self.trace(), "mcp 200");
+    }
+
+    /// Sends a request, which succeeds after these lines of the trace.
+    #[track_caller]
+    pub(crate) fn succeeds_by(&mut self, lines: &str) {
+        assert_eq!(self.request(), Ok(200));
+        assert_eq!(self.trace(), format!("{lines}\nmcp 200"));
+    }
+
+    /// Calls the machine, which allocates nothing.
     pub(crate) fn machine<T>(&mut self, call: impl FnOnce(&mut Authorization<'_>) -> T) -> T {
         let (mut call, mut result) = (Some(call), None);
         let (state, setup) = (&mut self.state, &self.setup);
         let measured = allocation_counter::measure(|| {
             result = call.take().map(|call| call(&mut state.open(setup)));
         });
-        self.allocations += measured.count_total;
+        assert_eq!(measured.count_total, 0);
         result.unwrap()
     }
 
@@ -155,7 +173,7 @@ impl<'s> Program<'s> {
         let measured = allocation_counter::measure(|| {
             step = Some(machine.step(now, &mut |out| world.random(out)));
         });
-        self.allocations += measured.count_total;
+        assert_eq!(measured.count_total, 0);
         let step = step.unwrap();
         self.shown += &format!("{step:?}\n");
         match step {
@@ -258,7 +276,7 @@ impl<'s> Program<'s> {
 /// The machine's memory, whose content can be looked at whenever a view is opened.
 pub(crate) struct Memory {
     bytes: Box<[u8]>,
-    seen: Option<mpsc::Sender<Vec<u8>>>,
+    seen: Option<Arc<Mutex<Vec<u8>>>>,
 }
 
 impl Memory {
@@ -266,17 +284,17 @@ impl Memory {
         Self { bytes: vec![0; size].into(), seen: None }
     }
 
-    /// Creates memory that sends what it has.
-    pub(crate) fn observed(size: usize) -> (Self, mpsc::Receiver<Vec<u8>>) {
-        let (seen, receiver) = mpsc::channel();
-        (Self { seen: Some(seen), ..Self::new(size) }, receiver)
+    /// Creates memory that copies what it has.
+    pub(crate) fn observed(size: usize) -> (Self, Arc<Mutex<Vec<u8>>>) {
+        let seen = Arc::new(Mutex::new(vec![0; size]));
+        (Self { seen: Some(Arc::clone(&seen)), ..Self::new(size) }, seen)
     }
 }
 
 impl AsMut<[u8]> for Memory {
     fn as_mut(&mut self) -> &mut [u8] {
         if let Some(seen) = &self.seen {
-            let _ = seen.send(self.bytes.to_vec());
+            seen.lock().unwrap().copy_from_slice(&self.bytes);
         }
         &mut self.bytes
     }

@@ -11,16 +11,12 @@ use super::world::{Answer, ENDPOINT, SETUP, TOKEN};
 fn auth_56_auth_83_auth_88_a_token_is_renewed_shortly_before_it_ends() {
     let mut program = Program::logged_in(SETUP);
     program.world.now += 3569;
-    assert_eq!(program.request(), Ok(200));
-    assert_eq!(program.trace(), "mcp 200");
+    program.succeeds_at_once();
     program.world.now += 1;
-    assert_eq!(program.request(), Ok(200));
-    assert_eq!(
-        program.trace(),
+    program.succeeds_by(
         "lock
 POST https://as.test/token refresh_token 200
-keep
-mcp 200"
+keep",
     );
     let refresh = *program.world.requests(TOKEN).last().unwrap();
     assert_eq!(refresh.form("refresh_token").as_deref(), Some("refresh-secret-1"));
@@ -28,10 +24,8 @@ mcp 200"
     assert_eq!(refresh.form("scope"), None);
     // The new refresh token has replaced the old one, also in the record.
     program.restart();
-    program.world.now += 3600;
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_after(3600);
     assert_eq!(program.world.refresh.as_deref(), Some("refresh-secret-3"));
-    assert_eq!(program.allocations, 0);
 }
 
 /// Changes the store as another program, whose renewal is refused before its person is asked.
@@ -63,7 +57,6 @@ fn r3_c2_a_refresh_token_that_another_program_found_dead_is_not_sent_again() {
         assert!(trace.contains("lock") && !trace.contains("refresh_token"), "{trace}");
         // The access token is used to its end. If that is over, a person logs in.
         assert_eq!(program.world.shown.len(), if is_early { 1 } else { 2 });
-        assert_eq!(program.allocations, 0);
     }
 }
 
@@ -117,9 +110,7 @@ fn auth_89_tokens_of_another_program_are_taken_at_the_start_of_a_flow() {
     assert!(program.machine(|machine| machine.load_newer(&newer)));
     assert!(!program.state.open(&SETUP).is_running());
     program.world = other.world;
-    assert_eq!(program.request(), Ok(200));
-    assert_eq!(program.trace(), "mcp 200");
-    assert_eq!(program.allocations, 0);
+    program.succeeds_at_once();
 }
 
 #[test]
@@ -135,8 +126,7 @@ fn auth_89_a_record_with_tokens_of_two_issuers_is_not_newer_for_ever() {
         record[at] += 1;
     }
     program.store = Some(record);
-    program.world.now += 3600;
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_after(3600);
     assert!(program.trace().starts_with("lock\nPOST https://as.test/token refresh_token 200"));
 }
 
@@ -145,8 +135,7 @@ fn auth_88_a_refresh_token_without_a_successor_is_kept() {
     let mut program = Program::logged_in(SETUP);
     program.world.gives_refresh = false;
     for _ in 0..2 {
-        program.world.now += 3600;
-        assert_eq!(program.request(), Ok(200));
+        program.succeeds_after(3600);
         assert_eq!(program.world.refresh.as_deref(), Some("refresh-secret-1"));
     }
     assert_eq!(program.trace().matches("refresh_token 200").count(), 2);
@@ -157,8 +146,7 @@ fn auth_83_a_token_of_a_second_is_renewed_once_a_request() {
     let mut program = Program::new(SETUP);
     program.world.expires_in = Some(1);
     program.log_in();
-    program.world.now += 10;
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_after(10);
     assert_eq!(program.trace().matches("refresh_token").count(), 1);
 }
 
@@ -190,21 +178,16 @@ fn auth_90_a_renewal_that_fails_early_leaves_the_token_in_use() {
 fn auth_33_auth_100_a_401_leads_to_metadata_one_refresh_and_then_a_flow() {
     let mut program = Program::logged_in(SETUP);
     program.world.valid.clear();
-    assert_eq!(program.request(), Ok(200));
-    assert_eq!(
-        program.trace(),
+    program.succeeds_by(
         "mcp 401
 GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
 lock
 POST https://as.test/token refresh_token 200
-keep
-mcp 200"
+keep",
     );
     // The refresh token has ended, too.
     program.world.end_tokens();
-    assert_eq!(program.request(), Ok(200));
-    assert_eq!(
-        program.trace(),
+    program.succeeds_by(
         "mcp 401
 GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
 lock
@@ -213,8 +196,7 @@ keep
 GET https://as.test/.well-known/oauth-authorization-server 200
 show -
 POST https://as.test/token authorization_code 200
-keep
-mcp 200"
+keep",
     );
 }
 
@@ -223,9 +205,7 @@ fn auth_100_a_token_that_is_refused_after_its_refresh_leads_to_a_person() {
     let mut program = Program::logged_in(SETUP);
     // The first token is refused, and so is the one of the refresh.
     program.world.answer_each(ENDPOINT, [(); 2].map(|()| Answer::challenge(401, "Bearer")));
-    assert_eq!(program.request(), Ok(200));
-    assert_eq!(
-        program.trace(),
+    program.succeeds_by(
         "mcp 401
 GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
 lock
@@ -235,14 +215,12 @@ mcp 401
 GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
 show -
 POST https://as.test/token authorization_code 200
-keep
-mcp 200"
+keep",
     );
     // A later request begins with a refresh again.
     program.world.valid.clear();
     assert_eq!(program.request(), Ok(200));
     assert!(program.trace().contains("refresh_token 200\nkeep\nmcp 200"));
-    assert_eq!(program.allocations, 0);
 }
 
 #[test]
@@ -258,22 +236,17 @@ GET https://mcp.test/.well-known/oauth-authorization-server 404
 lock
 ";
     program.world.valid.clear();
-    assert_eq!(program.request(), Ok(200));
     let renewed = "POST https://mcp.test/token refresh_token 200
-keep
-mcp 200";
-    assert_eq!(program.trace(), format!("{discovery}{renewed}"));
+keep";
+    program.succeeds_by(&format!("{discovery}{renewed}"));
     // The refresh token has ended, too.
     program.world.end_tokens();
-    assert_eq!(program.request(), Ok(200));
     let shown = "POST https://mcp.test/token refresh_token 400
 keep
 show -
 POST https://mcp.test/token authorization_code 200
-keep
-mcp 200";
-    assert_eq!(program.trace(), format!("{discovery}{shown}"));
-    assert_eq!(program.allocations, 0);
+keep";
+    program.succeeds_by(&format!("{discovery}{shown}"));
 }
 
 #[test]
@@ -307,16 +280,13 @@ fn auth_87_without_a_refresh_token_a_person_logs_in_again() {
     program.world.now += 3600;
     program.world.valid.clear();
     program.trace();
-    assert_eq!(program.request(), Ok(200));
-    assert_eq!(
-        program.trace(),
+    program.succeeds_by(
         "mcp 401
 GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
 GET https://as.test/.well-known/oauth-authorization-server 200
 show -
 POST https://as.test/token authorization_code 200
-keep
-mcp 200"
+keep",
     );
 }
 
@@ -325,9 +295,7 @@ fn auth_50_invalid_client_registers_once_more() {
     let mut program = Program::logged_in(SETUP);
     program.world.valid.clear();
     program.world.answer_next(TOKEN, Answer::error(401, "invalid_client"));
-    assert_eq!(program.request(), Ok(200));
-    assert_eq!(
-        program.trace(),
+    program.succeeds_by(
         "mcp 401
 GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
 lock
@@ -338,8 +306,7 @@ POST https://as.test/register 201
 keep
 show -
 POST https://as.test/token authorization_code 200
-keep
-mcp 200"
+keep",
     );
     program.world.end_tokens();
     program.world.answer_each(TOKEN, (0..3).map(|_| Answer::error(401, "invalid_client")));

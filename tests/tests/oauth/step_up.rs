@@ -22,9 +22,7 @@ fn program() -> Program<'static> {
 fn auth_95_auth_96_auth_99_auth_101_more_scope_is_asked_for_with_what_was_asked_before() {
     let mut program = program();
     program.world.needs = "write";
-    assert_eq!(program.request(), Ok(200));
-    assert_eq!(
-        program.trace(),
+    program.succeeds_by(
         "mcp 401
 GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
 GET https://as.test/.well-known/oauth-authorization-server 200
@@ -36,8 +34,7 @@ keep
 mcp 403
 show basic write
 POST https://as.test/token authorization_code 200
-keep
-mcp 200"
+keep",
     );
     // A later login without a scope in its challenge keeps the union.
     program.restart();
@@ -45,7 +42,6 @@ mcp 200"
     program.world.end_tokens();
     assert_eq!(program.request(), Ok(200));
     assert_eq!(scopes(&program).last().unwrap(), "basic write");
-    assert_eq!(program.allocations, 0);
 }
 
 #[test]
@@ -61,7 +57,6 @@ fn auth_62_auth_64_a_program_asks_for_scope_without_a_person() {
         let asked: Vec<_> =
             program.world.asked.iter().filter_map(|asked| asked.form("scope")).collect();
         assert_eq!(asked, ["basic", "basic write"], "{grant:?}");
-        assert_eq!(program.allocations, 0);
     }
 }
 
@@ -115,7 +110,6 @@ fn auth_96_a_login_after_a_401_asks_for_what_was_asked_for_before_too() {
         assert_eq!(program.request(), Ok(200));
         assert_eq!(scopes(&program).last().unwrap(), asked);
     }
-    assert_eq!(program.allocations, 0);
 }
 
 #[test]
@@ -148,7 +142,6 @@ fn r3_b4_auth_84_what_the_server_did_not_grant_is_not_asked_for_again() {
         assert_eq!(program.request(), Ok(200));
         assert_eq!(scopes(&program), ["basic write"; 2]);
         assert_eq!(program.state.open(&SETUP).scope(), Some("basic write"));
-        assert_eq!(program.allocations, 0);
     }
 }
 
@@ -190,7 +183,6 @@ fn auth_84_auth_96_what_a_failed_login_asked_for_was_not_refused() {
     program.world.grants = None;
     assert_eq!(program.request(), Ok(200));
     assert_eq!(scopes(&program), ["basic", "basic write", "basic write"]);
-    assert_eq!(program.allocations, 0);
 }
 
 #[test]
@@ -207,16 +199,12 @@ fn auth_95_a_server_of_2025_03_26_is_asked_for_more_scope() {
         program.log_in();
         program.world.now += 3601;
         program.world.needs = "write";
-        assert_eq!(program.request(), Ok(200));
-        assert_eq!(
-            program.trace(),
+        program.succeeds_by(
             "mcp 403
 show basic write
 POST https://mcp.test/token authorization_code 200
-keep
-mcp 200"
+keep",
         );
-        assert_eq!(program.allocations, 0);
     }
 }
 
@@ -239,13 +227,11 @@ fn auth_84_a_refresh_without_a_scope_keeps_that_of_the_old_token() {
     program.world.grants = Some("basic other");
     assert_eq!(program.request(), Ok(200));
     program.world.grants = None;
-    program.world.now += 3600;
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_after(3600);
     assert!(program.trace().contains("refresh_token 200"));
     assert_eq!(program.state.open(&SETUP).scope(), Some("basic other"));
     program.world.grants = Some("less");
-    program.world.now += 3600;
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_after(3600);
     assert_eq!(program.state.open(&SETUP).scope(), Some("less"));
 }
 
@@ -332,7 +318,6 @@ fn auth_96_scope_that_was_withdrawn_is_not_asked_for_for_ever() {
     assert_eq!(program.request(), Ok(200));
     let asked = ["basic", "basic write", "basic write never", "basic write", "basic"];
     assert_eq!(scopes(&program), asked);
-    assert_eq!(program.allocations, 0);
 }
 
 #[test]
@@ -353,6 +338,5 @@ fn auth_96_a_program_does_not_ask_for_scope_that_was_withdrawn_for_ever() {
         assert_eq!(program.request(), Ok(200), "{grant:?}");
         let asked = program.world.asked.iter().filter_map(|asked| asked.form("scope"));
         assert_eq!(asked.collect::<Vec<_>>(), ["old", "old new", "new"], "{grant:?}");
-        assert_eq!(program.allocations, 0);
     }
 }
