@@ -91,7 +91,7 @@ fn versions_offered(set: &str) -> String {
             &[("$id", &id), ("$offered", &offered), ("$version", &version), ("$letter", &letter)],
         );
     }
-    text + ": done\n"
+    text
 }
 
 /// Any of the client's revisions that the server selects is used, and no other.
@@ -131,7 +131,7 @@ fn newest_offered(set: &str) -> String {
             &[("$id", &id), ("$version", &version), ("$letter", &letter), ("$more", &more)],
         );
     }
-    text + &connect(6)
+    text + &connect(6) + ": in flight => 1 0\n"
 }
 
 /// Supported capabilities are declared, in each revision; nothing else is. 2024-11-05 has no
@@ -170,7 +170,6 @@ fn capabilities_declared(set: &str, declared: &str, in_a: &str) -> String {
     let discover = r#"
 < {"jsonrpc":"2.0","id":"d","method":"server/discover","params":{${meta}}}
 > {"jsonrpc":"2.0","id":"d","result":{"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"capabilities":{$declared},"ttlMs":0,"cacheScope":"public","resultType":"complete"}}
-: done
 "#;
     text + &fill(discover, &[("$declared", &declared)])
 }
@@ -254,7 +253,7 @@ fn only_methods(set: &str) -> String {
             );
         }
     }
-    text + ": done\n"
+    text
 }
 
 /// Only declared changes are sent: to the legacy session, and to a listen with all of them in its
@@ -330,7 +329,6 @@ $subscribed
     }
     text + r#"< {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L"}}
 ! cancelled #1
-: done
 "#
 }
 

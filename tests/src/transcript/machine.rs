@@ -122,11 +122,24 @@ pub(super) trait Play {
                 )
             })?;
         }
-        self.bench()
-            .claims
-            .settle()
-            .map_err(|fault| place(transcript.steps.last().map_or(0, |step| step.line), fault))?;
+        let last = transcript.steps.last();
+        let mut end = self.bench().claims.settle();
+        if !last.is_some_and(|step| step.kind.counts_what_is_open()) {
+            end = end.and_then(|()| self.done());
+        }
+        end.map_err(|fault| place(last.map_or(0, |step| step.line), fault))?;
         Ok(std::mem::take(&mut self.bench().sent))
+    }
+
+    /// Returns a fault if a request or a call is open.
+    fn done(&mut self) -> Result<(), String> {
+        let machine = self.parts().0;
+        match (machine.open_requests(), machine.open_calls()) {
+            (0, 0) => Ok(()),
+            (requests, calls) => {
+                Err(format!("{requests} requests of the peer and {calls} calls are in flight"))
+            }
+        }
     }
 
     fn step(&mut self, kind: &Kind) -> Result<(), String> {
@@ -138,17 +151,7 @@ pub(super) trait Play {
         match kind {
             Kind::Input(bytes) => self.input(bytes)?,
             Kind::Clock(ms) => self.clock(Instant::from_millis(*ms))?,
-            Kind::Action { text, .. } if text == "done" => {
-                let machine = self.parts().0;
-                match (machine.open_requests(), machine.open_calls()) {
-                    (0, 0) => {}
-                    (requests, calls) => {
-                        return Err(format!(
-                            "{requests} requests of the peer and {calls} calls are in flight"
-                        ));
-                    }
-                }
-            }
+            Kind::Action { text, .. } if text == "done" => self.done()?,
             Kind::Action { text, outcome } => {
                 let got = self.act(text)?;
                 let usual = matches!(got.as_str(), "Sent" | "Ok" | "true");

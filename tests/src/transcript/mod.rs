@@ -11,6 +11,7 @@
 //! | `# text` | a comment |
 //! | `config: OPTION` | at the top: see [`Setup`](setup::Setup) |
 //! | `config: each A B C D` | the conversation is played once with each of these revisions |
+//! | `config: sessions A B C D CAPABILITIES` | the same, in a `session` of each |
 //! | `[A B] LINE` | in such a file: this line is for these revisions only |
 //! | `< TEXT` | the peer sends this line |
 //! | `<\ TEXT` | the peer sends these bytes, no newline added; `\n`, `\r`, `\t`, `\\`, `\xHH` are escapes |
@@ -19,7 +20,7 @@
 //! | `! EVENT` | the next event: its head, and any of its details in order: see [`events`] |
 //! | `: ACTION` | an action of the application, with `=> OUTCOME` unless it succeeds: see [`actions`] |
 //! | `@1500` | the clock is 1500 ms; deadlines are handled |
-//! | `: done` | no request and no call is open |
+//! | `: done` | no request and no call is open, as at the end, unless that is `: in flight => 1 0` |
 //!
 //! Before the next `<`, `:` and `@`, and at the end, all output and all events must have been
 //! claimed. In all lines `${meta}`, `${meta CAPABILITIES}` and `${meta CAPABILITIES MEMBERS}` stand
@@ -100,17 +101,20 @@ fn read() -> Vec<(String, String)> {
 }
 
 /// Returns the names and texts of the conversations in a file: one for each revision of `config:
-/// each`, whose name ends in the letter. They have the lines of the file, for the numbers in
-/// faults.
+/// each` or `config: sessions`, whose name ends in the letter. They have the lines of the file, for
+/// the numbers in faults.
 pub fn by_revision(name: &str, text: &str) -> Vec<(String, String)> {
-    let Some(each) = text.lines().find(|line| line.starts_with(EACH)) else {
+    let begins = |line: &&str| line.starts_with(EACH) || line.starts_with(SESSIONS);
+    let Some(each) = text.lines().find(begins) else {
         return vec![(name.into(), text.into())];
     };
+    let (letters, capabilities) = each.split_at(each.find(" {").unwrap_or(each.len()));
     let with = |letter: &str| {
         let revision = setup::revision(letter).unwrap_or_else(|fault| panic!("{name}: {fault}"));
         let line = |line| match line {
-            _ if line == each => format!("# {letter}\n"),
-            _ => format!("{}\n", of_revision(line, letter)),
+            _ if line != each => format!("{}\n", of_revision(line, letter)),
+            _ if line.starts_with(EACH) => format!("# {letter}\n"),
+            _ => format!("config: session {letter}{capabilities}\n"),
         };
         let text: String = text.lines().map(line).collect();
         let mut text = text.replace("${revision}", revision.as_str()).replace("${letter}", letter);
@@ -122,7 +126,7 @@ pub fn by_revision(name: &str, text: &str) -> Vec<(String, String)> {
         }
         (format!("{name} ({letter})"), text)
     };
-    each[EACH.len()..].split(' ').map(with).collect()
+    letters.trim_start_matches(EACH).trim_start_matches(SESSIONS).split(' ').map(with).collect()
 }
 
 /// Returns what a line says to a revision: a comment if it is for others.
@@ -135,6 +139,7 @@ fn of_revision<'l>(line: &'l str, letter: &str) -> &'l str {
 }
 
 const EACH: &str = "config: each ";
+const SESSIONS: &str = "config: sessions ";
 
 /// Plays a transcript in all ways; returns the lines sent, each with the revision that it was
 /// written for.

@@ -31,6 +31,13 @@ pub(super) enum Kind {
     },
 }
 
+impl Kind {
+    /// Whether it says how many requests and calls are open.
+    pub(super) fn counts_what_is_open(&self) -> bool {
+        matches!(self, Self::Action { text, .. } if text == "in flight")
+    }
+}
+
 impl Transcript {
     /// Whether the machine under test is a client.
     pub(super) fn is_of_a_client(&self) -> bool {

@@ -56,10 +56,10 @@ fn ver_10_ver_13_err_04_any_other_answer_means_a_legacy_server() {
 
 #[test]
 fn a_file_is_played_with_each_of_its_revisions() {
-    let text = "# Why.\nconfig: each A D\nconfig: session ${letter}\n[D] > ${revision}\n[A C] ! a\n< {${?meta}}{1${,client}}\n: done\n";
+    let text = "# Why.\nconfig: sessions A D {\"b\":{}}\n[D] > ${letter} ${revision}\n[A C] ! a\n< {${?meta}}{1${,client}}\n: done\n";
     let expected = [
-        ("x.txt (A)", "# Why.\n# A\nconfig: session A\n#\n! a\n< {}{1}\n: done\n"),
-        ("x.txt (D)", "# Why.\n# D\nconfig: session D\n> 2025-11-25\n#\n< {}{1}\n: done\n"),
+        ("x.txt (A)", "# Why.\nconfig: session A {\"b\":{}}\n#\n! a\n< {}{1}\n: done\n"),
+        ("x.txt (D)", "# Why.\nconfig: session D {\"b\":{}}\n> D 2025-11-25\n#\n< {}{1}\n: done\n"),
     ];
     let expected = expected.map(|(name, text)| (name.to_owned(), text.to_owned()));
     assert_eq!(transcript::by_revision("x.txt", text), expected);
