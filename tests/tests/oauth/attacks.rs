@@ -164,13 +164,11 @@ fn auth_13_auth_98_auth_100_endless_401_and_403_end() {
     // Neither another scope each time, nor both statuses in turns.
     for in_turns in [false, true] {
         let mut program = Program::logged_in(SETUP);
-        program.world.answer_each(
-            ENDPOINT,
-            (0..50).map(|n| match n % 2 {
-                1 if in_turns => unauthorized(),
-                _ => Answer::needs(&format!("scope{n}")),
-            }),
-        );
+        let answers = (0..50).map(|n| match n % 2 {
+            1 if in_turns => unauthorized(),
+            _ => Answer::needs(&format!("scope{n}")),
+        });
+        program.world.answer_each(ENDPOINT, answers);
         let end = program.request();
         assert!(matches!(end, Ok(401 | 403)), "{end:?}");
         assert_eq!(program.world.shown.len(), 3, "{in_turns}");

@@ -42,17 +42,13 @@ fn auth_18_the_url_of_a_challenge_is_read_and_no_other() {
     assert_eq!(end, "200");
 
     // There is no second place.
-    assert_eq!(
-        discover(SETUP, |world| {
-            world.challenge = "Bearer resource_metadata=\"https://mcp.test/other\"".to_owned();
-        }),
-        (
-            vec!["https://mcp.test/other 404".to_owned()],
-            "the server has no resource metadata (https://mcp.test/other); \
-             check the URL, or use it without a login, or set a token by hand"
-                .to_owned()
-        )
-    );
+    let (read, end) = discover(SETUP, |world| {
+        world.challenge = "Bearer resource_metadata=\"https://mcp.test/other\"".to_owned();
+    });
+    assert_eq!(read, ["https://mcp.test/other 404"]);
+    let expected = "the server has no resource metadata (https://mcp.test/other); \
+                    check the URL, or use it without a login, or set a token by hand";
+    assert_eq!(end, expected);
 }
 
 #[test]
@@ -121,13 +117,11 @@ fn auth_24_the_endpoints_are_those_of_the_metadata_of_either_kind() {
         assert_eq!(program.request(), Ok(200));
         let trace = program.trace();
         let posts: Vec<&str> = trace.lines().filter(|line| line.starts_with("POST")).collect();
-        assert_eq!(
-            posts,
-            [
-                "POST https://api.test/v2/register 201",
-                "POST https://api.test/v1/token authorization_code 200",
-            ]
-        );
+        let expected = [
+            "POST https://api.test/v2/register 201",
+            "POST https://api.test/v1/token authorization_code 200",
+        ];
+        assert_eq!(posts, expected);
         assert!(program.world.shown[0].starts_with("https://pages.test/start?response_type="));
     }
 }
@@ -205,11 +199,9 @@ fn auth_29_auth_30_metadata_of_another_issuer_is_not_used() {
         program.world.server()["issuer"] = issuer.into();
         let (read, end) = discovery(&mut program);
         assert_eq!(read.len(), 2);
-        assert_eq!(
-            end,
-            "the metadata names another issuer \
-             (https://as.test/.well-known/oauth-authorization-server)"
-        );
+        let expected = "the metadata names another issuer \
+                        (https://as.test/.well-known/oauth-authorization-server)";
+        assert_eq!(end, expected);
         assert_eq!(program.world.clients, 0);
     }
 }
@@ -217,8 +209,7 @@ fn auth_29_auth_30_metadata_of_another_issuer_is_not_used() {
 #[test]
 fn auth_16_auth_32_metadata_is_asked_for_without_a_token() {
     let mut program = Program::logged_in(SETUP);
-    program.world.valid.clear();
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_when(|world| world.valid.clear());
     let gets = program.world.asked.iter().filter(|asked| asked.method == "GET");
     for asked in gets {
         assert_eq!(asked.field("accept"), Some("application/json"));
@@ -403,8 +394,7 @@ keep"
     program.succeeds_at_once();
     // Back at the first one, its registration is used again.
     program.world.end_tokens();
-    program.world.move_to(ISSUER);
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_when(|world| world.move_to(ISSUER));
     assert_eq!(program.world.clients, 2);
     assert!(program.world.shown[2].contains("client_id=client-1&"));
 }

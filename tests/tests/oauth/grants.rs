@@ -160,8 +160,7 @@ fn auth_130_auth_131_auth_132_auth_133_a_platform_gives_the_assertion() {
     let mut program =
         Program::new(Setup { grant: Grant::WorkloadIdentity, clients: CLIENTS, ..SETUP });
     program.assertions = vec!["platform-secret", "platform-secret-2"];
-    program.world.gives_refresh = false;
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_when(|world| world.gives_refresh = false);
     assert!(program.trace().contains(
         "ask assertion for https://as.test at https://as.test/token
 POST https://as.test/token urn:ietf:params:oauth:grant-type:jwt-bearer 200"

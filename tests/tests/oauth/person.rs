@@ -34,8 +34,7 @@ fn auth_34_auth_35_auth_37_a_client_id_is_configured_or_a_document_or_registered
         // It is kept, and used again.
         program.restart();
         program.asked_client = None;
-        program.world.end_tokens();
-        assert_eq!(program.request(), Ok(200));
+        program.succeeds_when(|world| world.end_tokens());
         assert_eq!(shown(&program, "client_id").as_deref(), Some(expected));
     }
     // AUTH-37: not where it is not supported.
@@ -57,17 +56,15 @@ fn auth_41_auth_42_auth_49_a_registration_names_the_application_type_and_the_gra
         assert_eq!(program.request(), Ok(200));
         let asked = program.world.asked.iter().find(|asked| asked.url.ends_with("/register"));
         let body: Value = serde_json::from_str(&asked.unwrap().body).unwrap();
-        assert_eq!(
-            body,
-            json!({
-                "client_name": "Test \"1\"",
-                "redirect_uris": [redirect],
-                "grant_types": ["authorization_code", "refresh_token"],
-                "response_types": ["code"],
-                "token_endpoint_auth_method": "none",
-                "application_type": application_type,
-            })
-        );
+        let expected = json!({
+            "client_name": "Test \"1\"",
+            "redirect_uris": [redirect],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "token_endpoint_auth_method": "none",
+            "application_type": application_type,
+        });
+        assert_eq!(body, expected);
     }
 }
 
@@ -76,11 +73,9 @@ fn auth_43_a_refused_registration_is_reported() {
     let mut program = Program::new(SETUP);
     let answer = json!({"error": "invalid_client_metadata", "error_description": "no\u{1b}[2J"});
     program.world.answer_next(REGISTER, Answer::json(400, &answer));
-    assert_eq!(
-        program.request().unwrap_err(),
-        "the client was not registered (HTTP status 400) (https://as.test/register): \
-         invalid_client_metadata: no\\u001b[2J; register the client by hand, and configure its id"
-    );
+    let expected = "the client was not registered (HTTP status 400) (https://as.test/register): \
+         invalid_client_metadata: no\\u001b[2J; register the client by hand, and configure its id";
+    assert_eq!(program.request().unwrap_err(), expected);
     // The next attempt is free to work.
     assert_eq!(program.request(), Ok(200));
     for answer in [
@@ -102,8 +97,7 @@ fn auth_43_a_refused_registration_is_reported() {
 fn auth_42_a_redirect_uri_that_is_refused_is_tried_with_the_other_application_type() {
     let refusal = || Answer::error(400, "invalid_redirect_uri");
     let mut program = Program::new(SETUP);
-    program.world.answer_next(REGISTER, refusal());
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_when(|world| world.answer_next(REGISTER, refusal()));
     let types = program.world.asked.iter().filter(|asked| asked.url.ends_with("/register"));
     let types: Vec<bool> = types.map(|asked| asked.body.contains("\"native\"")).collect();
     assert_eq!(types, [true, false]);
@@ -172,8 +166,7 @@ fn auth_50_a_secret_that_has_ended_is_replaced() {
     assert_eq!(program.request(), Ok(200));
     for (later, clients) in [(99, 1), (1, 2)] {
         program.world.now += later;
-        program.world.valid.clear();
-        assert_eq!(program.request(), Ok(200));
+        program.succeeds_when(|world| world.valid.clear());
         assert_eq!(program.world.clients, clients);
     }
 }
@@ -181,11 +174,9 @@ fn auth_50_a_secret_that_has_ended_is_replaced() {
 #[test]
 fn auth_68_another_redirect_uri_is_registered_anew() {
     let mut program = Program::new(SETUP);
-    program.world.gives_refresh = false;
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_when(|world| world.gives_refresh = false);
     program.redirect = "http://127.0.0.1:4712/callback";
-    program.world.valid.clear();
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_when(|world| world.valid.clear());
     assert_eq!(program.world.clients, 2);
     assert_eq!(shown(&program, "redirect_uri").as_deref(), Some(program.redirect));
 }
@@ -212,8 +203,7 @@ fn auth_90_tokens_are_renewed_for_their_client_after_a_failed_login_of_another()
     // A server that does not know it any more is asked once, and the new client stays.
     program.world.valid.clear();
     program.world.redirect = None;
-    program.world.answer_next(TOKEN, Answer::error(401, "invalid_client"));
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_when(|world| world.answer_next(TOKEN, Answer::error(401, "invalid_client")));
     assert_eq!(program.world.clients, 2);
     assert_eq!(shown(&program, "client_id").as_deref(), Some("client-2"));
 }
@@ -233,8 +223,7 @@ fn auth_54_auth_55_auth_56_auth_58_auth_61_auth_71_an_authorization_request_has_
     let mut program = Program::new(SETUP);
     program.world.server()["authorization_endpoint"] = "https://as.test/authorize?tenant=a".into();
     assert_eq!(program.request(), Ok(200));
-    program.world.end_tokens();
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_when(|world| world.end_tokens());
     let page = |n, name| program.world.page(n, name);
     for (n, url) in program.world.shown.iter().enumerate() {
         assert!(url.starts_with("https://as.test/authorize?tenant=a&response_type=code&"));
@@ -374,16 +363,12 @@ fn auth_79_a_person_who_says_no_is_told_apart() {
     let mut program = Program::new(SETUP);
     let deny = |query: &str| query.replace("code=code-1", "error=access_denied");
     program.world.redirect = Some(Box::new(deny));
-    assert_eq!(
-        program.request().unwrap_err(),
-        "access was denied: access_denied; log in again to give the permission"
-    );
+    let expected = "access was denied: access_denied; log in again to give the permission";
+    assert_eq!(program.request().unwrap_err(), expected);
     let fail = "error=server_error&error_description=it%0Abroke";
     program.world.redirect = Some(Box::new(|query| query.replace("code=code-2", fail)));
-    assert_eq!(
-        program.request().unwrap_err(),
-        "the authorization server refused the request: server_error: it\\nbroke"
-    );
+    let expected = "the authorization server refused the request: server_error: it\\nbroke";
+    assert_eq!(program.request().unwrap_err(), expected);
 }
 
 #[test]

@@ -78,11 +78,17 @@ impl<'s> Program<'s> {
         std::mem::take(&mut self.trace).join("\n")
     }
 
+    /// Sends a request after a change of the servers, which succeeds.
+    #[track_caller]
+    pub(crate) fn succeeds_when(&mut self, change: impl FnOnce(&mut World)) {
+        change(&mut self.world);
+        assert_eq!(self.request(), Ok(200));
+    }
+
     /// Sends a request after these seconds, which succeeds.
     #[track_caller]
     pub(crate) fn succeeds_after(&mut self, seconds: u64) {
-        self.world.now += seconds;
-        assert_eq!(self.request(), Ok(200));
+        self.succeeds_when(|world| world.now += seconds);
     }
 
     /// Sends a request, which succeeds with the token that is there.

@@ -12,11 +12,7 @@ fn auth_01_auth_04_auth_09_auth_17_auth_24_auth_40_auth_51_a_401_leads_to_a_toke
     program.world.challenge = "Bearer resource_metadata=\"https://mcp.test/metadata\"".to_owned();
     let metadata = program.world.resource().clone();
     *program.world.document("https://mcp.test/metadata") = metadata;
-    for _ in 0..3 {
-        assert_eq!(program.request(), Ok(200));
-    }
-    assert_eq!(
-        program.trace(),
+    program.succeeds_by(
         "mcp 401
 GET https://mcp.test/metadata 200
 GET https://as.test/.well-known/oauth-authorization-server 200
@@ -24,11 +20,11 @@ POST https://as.test/register 201
 keep
 show -
 POST https://as.test/token authorization_code 200
-keep
-mcp 200
-mcp 200
-mcp 200"
+keep",
     );
+    for _ in 0..2 {
+        program.succeeds_at_once();
+    }
     for asked in &program.world.requests(ENDPOINT)[1..] {
         assert_eq!(asked.field("authorization"), Some("Bearer access-secret-1"));
     }
@@ -119,10 +115,8 @@ fn auth_84_auth_96_a_token_is_used_whatever_scope_it_has() {
         program.world.challenge = "Bearer scope=\"a b\"".to_owned();
         let mut body: Value = serde_json::from_slice(&program.world.give("a").body).unwrap();
         body["scope"] = scope;
-        program.world.answer_next(TOKEN, Answer::json(200, &body));
-        assert_eq!(program.request(), Ok(200));
-        program.world.needs = "c";
-        assert_eq!(program.request(), Ok(200));
+        program.succeeds_when(|world| world.answer_next(TOKEN, Answer::json(200, &body)));
+        program.succeeds_when(|world| world.needs = "c");
         assert_eq!(program.world.shown.len(), 2);
         assert_eq!(program.world.page(1, "scope").as_deref(), Some("a b c"));
     }
@@ -134,8 +128,7 @@ fn auth_97_a_client_of_its_own_gives_up_after_few_attempts() {
     program.world.answer_each(ENDPOINT, (0..20).map(|_| Answer::needs("admin")));
     // The first 403 comes before there is a token, and is reported.
     assert_eq!(program.request(), Ok(403));
-    program.world.queued.clear();
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_when(|world| world.queued.clear());
     program.world.answer_each(ENDPOINT, (0..20).map(|_| Answer::needs("admin")));
     assert_eq!(program.request(), Ok(403));
     assert_eq!(program.world.requests(TOKEN).len(), 3);

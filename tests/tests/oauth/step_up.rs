@@ -39,8 +39,7 @@ keep",
     // A later login without a scope in its challenge keeps the union.
     program.restart();
     program.world.challenge = "Bearer".to_owned();
-    program.world.end_tokens();
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_when(|world| world.end_tokens());
     assert_eq!(scopes(&program).last().unwrap(), "basic write");
 }
 
@@ -84,8 +83,7 @@ fn auth_95_auth_98_after_another_login_the_same_scope_is_asked_for_again() {
         program.world.end_tokens();
         // Each login is followed by a 403, although its token has the scope.
         let answers = [Answer::challenge(401, "Bearer scope=\"basic\""), Answer::needs("write")];
-        program.world.answer_each(ENDPOINT, answers);
-        assert_eq!(program.request(), Ok(200));
+        program.succeeds_when(|world| world.answer_each(ENDPOINT, answers));
     }
     assert_eq!(scopes(&program).join(", "), format!("basic{}", ", basic write".repeat(5)));
 }
@@ -98,16 +96,14 @@ fn auth_96_a_login_after_a_401_asks_for_what_was_asked_for_before_too() {
         if restarts {
             program.restart();
         }
-        program.world.end_tokens();
-        assert_eq!(program.request(), Ok(200));
+        program.succeeds_when(|world| world.end_tokens());
     }
     assert_eq!(scopes(&program), ["basic", "basic write", "basic write", "basic write"]);
     // A scope that is new in the challenge is asked for, too, within the scope of the setup.
     program.world.challenge = "Bearer scope=\"read\"".to_owned();
     for (scope, asked) in [(None, "basic write read"), (Some("read write"), "write read")] {
         program.setup.scope = scope;
-        program.world.end_tokens();
-        assert_eq!(program.request(), Ok(200));
+        program.succeeds_when(|world| world.end_tokens());
         assert_eq!(scopes(&program).last().unwrap(), asked);
     }
 }
@@ -132,8 +128,7 @@ fn r3_b4_auth_84_what_the_server_did_not_grant_is_not_asked_for_again() {
         assert_eq!(program.request(), Err(failure));
         assert_eq!(scopes(&program), ["basic write"]);
         // The token is good for what it was granted for.
-        program.world.needs = "";
-        assert_eq!(program.request(), Ok(200));
+        program.succeeds_when(|world| world.needs = "");
         // A person who logs in again is asked for all of it.
         program.world.needs = "write";
         program.world.grants = None;
@@ -152,20 +147,15 @@ fn auth_84_auth_96_scope_that_is_new_is_asked_for_with_scope_that_was_not_grante
     for (scope, new, pages) in cases {
         let mut program = Program::new(Setup { scope, ..SETUP });
         program.world.challenge = "Bearer scope=\"basic read\"".to_owned();
-        program.world.grants = Some("basic");
-        assert_eq!(program.request(), Ok(200));
+        program.succeeds_when(|world| world.grants = Some("basic"));
         // `basic` contains `read` at this server by now.
         program.world.grants = Some("basic write");
         let answer = Answer::needs(&format!("read {new}"));
         program.world.answer_next(ENDPOINT, answer.clone());
         assert_eq!(program.request().is_ok(), pages == 2);
         program.world.answer_next(ENDPOINT, answer);
-        assert!(
-            program
-                .request()
-                .unwrap_err()
-                .ends_with("and not `read`; log in again to give the permission")
-        );
+        let failure = program.request().unwrap_err();
+        assert!(failure.ends_with("and not `read`; log in again to give the permission"));
         assert_eq!(scopes(&program), ["basic read", "basic read write"][..pages]);
     }
 }
@@ -173,15 +163,13 @@ fn auth_84_auth_96_scope_that_is_new_is_asked_for_with_scope_that_was_not_grante
 #[test]
 fn auth_84_auth_96_what_a_failed_login_asked_for_was_not_refused() {
     let mut program = program();
-    program.world.grants = Some("basic");
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_when(|world| world.grants = Some("basic"));
     program.world.needs = "write";
     program.world.lost.push((TOKEN, Lost::Network));
     let failure = program.request().unwrap_err();
     assert!(failure.starts_with("no connection"), "{failure}");
     assert_eq!(program.state.open(&SETUP).scope(), Some("basic"));
-    program.world.grants = None;
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_when(|world| world.grants = None);
     assert_eq!(scopes(&program), ["basic", "basic write", "basic write"]);
 }
 
@@ -212,8 +200,7 @@ keep",
 fn auth_84_a_scope_is_granted_in_any_order_and_between_commas() {
     for grants in ["write basic", "basic,write"] {
         let mut program = program();
-        program.world.grants = Some(grants);
-        assert_eq!(program.request(), Ok(200));
+        program.succeeds_when(|world| world.grants = Some(grants));
         // This server refuses it nevertheless, twice.
         program.world.answer_each(ENDPOINT, [(); 2].map(|()| Answer::needs("write")));
         assert_eq!(program.request(), Ok(200));
@@ -224,8 +211,7 @@ fn auth_84_a_scope_is_granted_in_any_order_and_between_commas() {
 #[test]
 fn auth_84_a_refresh_without_a_scope_keeps_that_of_the_old_token() {
     let mut program = program();
-    program.world.grants = Some("basic other");
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_when(|world| world.grants = Some("basic other"));
     program.world.grants = None;
     program.succeeds_after(3600);
     assert!(program.trace().contains("refresh_token 200"));
@@ -304,8 +290,7 @@ fn auth_94_a_request_whose_token_was_renewed_meanwhile_is_sent_again() {
 fn auth_96_scope_that_was_withdrawn_is_not_asked_for_for_ever() {
     let refuse = |query: &str| format!("error=invalid_scope&{}", query.split_once('&').unwrap().1);
     let mut program = program();
-    program.world.needs = "write";
-    assert_eq!(program.request(), Ok(200));
+    program.succeeds_when(|world| world.needs = "write");
     // After a 403 the new scope may be the one that is refused: the others are asked for again.
     program.world.needs = "never";
     program.world.redirect = Some(Box::new(refuse));

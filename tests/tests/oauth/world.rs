@@ -287,10 +287,8 @@ impl World {
         self.shown.push(url.to_owned());
         let (_, query) = url.split_once('?').unwrap();
         let get = |name| form(query, name).unwrap_or_default();
-        assert_eq!(
-            (get("response_type"), get("code_challenge_method")),
-            ("code".into(), "S256".into())
-        );
+        let expected = ("code".into(), "S256".into());
+        assert_eq!((get("response_type"), get("code_challenge_method")), expected);
         let code = format!("code-{}", self.shown.len());
         self.codes.push([
             code.clone(),
