@@ -214,10 +214,8 @@ fn binary_data_is_decoded_where_it_is_base64_and_fits() {
         raw(r#""QUJ\u0044""#).to::<Blob<'_>>().unwrap().decode_to(&mut [0; 3]).unwrap(),
         b"ABC"
     );
-    assert_eq!(
-        format!("{:?} {:?}", Blob::new(b"abc"), Blob::from_base64(Text::new("QQ=="))),
-        "Blob(3 bytes) Blob(\"QQ==\")"
-    );
+    let found = format!("{:?} {:?}", Blob::new(b"abc"), Blob::from_base64(Text::new("QQ==")));
+    assert_eq!(found, "Blob(3 bytes) Blob(\"QQ==\")");
     assert_eq!(BlobError::InvalidBase64.to_string(), "invalid base64");
     assert_eq!(BlobError::OutputTooSmall.to_string(), "output buffer too small");
 }
@@ -243,14 +241,10 @@ fn a_text_is_the_same_however_it_is_written() {
         assert_eq!(one.copy_to(&mut [0; 2]), None);
         assert!(!one.is_empty());
     }
-    assert_eq!(
-        (own.as_plain(), plain.as_plain(), escaped.as_plain()),
-        (Some("a/b"), Some("a/b"), None)
-    );
-    assert_eq!(
-        (format!("{own:?}"), format!("{escaped:?}")),
-        (r#""a/b""#.to_owned(), r#""a\/b""#.to_owned())
-    );
+    let expected = (Some("a/b"), Some("a/b"), None);
+    assert_eq!((own.as_plain(), plain.as_plain(), escaped.as_plain()), expected);
+    let expected = (r#""a/b""#.to_owned(), r#""a\/b""#.to_owned());
+    assert_eq!((format!("{own:?}"), format!("{escaped:?}")), expected);
     assert!(Text::default().is_empty() && Text::from(string("\"\"")).is_empty());
     // Any kind of text can become a text block.
     let block = ContentBlock::from(escaped);
@@ -441,10 +435,8 @@ fn a_selection_field_has_a_title_a_description_and_a_default() {
         .description("D")
         .default("a")
         .schema();
-    assert_eq!(
-        latest(&plain),
-        r#"{"type":"string","title":"T","description":"D","enum":["a"],"default":"a"}"#
-    );
+    let expected = r#"{"type":"string","title":"T","description":"D","enum":["a"],"default":"a"}"#;
+    assert_eq!(latest(&plain), expected);
     // 2025-06-18 has single selection only.
     let many = MultiSelectEnumSchema::untitled(&choices).title("T").description("D").schema();
     let old: serde_json::Value =

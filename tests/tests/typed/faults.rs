@@ -90,14 +90,10 @@ fn a_fault_names_argument_rule_and_value() {
     ] {
         assert_eq!(faults::<Drawing<'_>>(json), words);
     }
-    assert_eq!(
-        faults::<Formats<'_>>(r#"{"date":"yesterday"}"#),
-        r#"date: must be a string in the format date, is "yesterday""#
-    );
-    assert_eq!(
-        faults::<Formats<'_>>(r#"{"date":7}"#),
-        "date: must be a string in the format date, is 7"
-    );
+    let expected = r#"date: must be a string in the format date, is "yesterday""#;
+    assert_eq!(faults::<Formats<'_>>(r#"{"date":"yesterday"}"#), expected);
+    let expected = "date: must be a string in the format date, is 7";
+    assert_eq!(faults::<Formats<'_>>(r#"{"date":7}"#), expected);
     assert_eq!(faults::<Nothing>(r#"{"a":7}"#), "a: is unknown, must be left out");
 }
 
@@ -133,10 +129,8 @@ fn a_field_narrows_the_limits_of_its_type() {
         #[arg(length = ..=8)]
         name: Name,
     }
-    assert_eq!(
-        faults::<Account>(r#"{"name":""}"#),
-        "name: must be a string of 1 to 8 characters in the format email, has 0"
-    );
+    let expected = "name: must be a string of 1 to 8 characters in the format email, has 0";
+    assert_eq!(faults::<Account>(r#"{"name":""}"#), expected);
 }
 
 #[test]

@@ -34,10 +34,8 @@ const DRAWING: &str = concat!(
 fn the_schema_is_a_constant_text() {
     assert_eq!(Query::SCHEMA.as_str(), QUERY);
     assert_eq!(Drawing::SCHEMA.as_str(), DRAWING);
-    assert_eq!(
-        Nothing::SCHEMA.as_str(),
-        r#"{"type":"object","properties":{},"additionalProperties":false}"#
-    );
+    let expected = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
+    assert_eq!(Nothing::SCHEMA.as_str(), expected);
     const _: RawJson<'static> = Query::SCHEMA;
 }
 

@@ -86,20 +86,16 @@ fn numbers_reach_their_bounds() {
         r#"{"a":0,"b":-128,"c":0,"d":-32768,"e":0,"f":-2147483648,"g":0,
         "h":-9223372036854775808,"i":-1e999,"j":-1e999}"#,
     );
-    assert_eq!(
-        (least.a, least.b, least.c, least.d),
-        (Small(Some(0)), Some(-128), Some(0), Some(-32768))
-    );
+    let expected = (Small(Some(0)), Some(-128), Some(0), Some(-32768));
+    assert_eq!((least.a, least.b, least.c, least.d), expected);
     assert_eq!((least.e, least.f, least.g), (Some(0), Some(i32::MIN), Some(0)));
     assert_eq!((least.h, least.i, least.j), (Some(i64::MIN), Some(f32::MIN), Some(f64::MIN)));
     let most: Numbers = read(
         r#"{"a":255,"b":127,"c":65535,"d":32767,"e":4294967295,"f":2147483647,
         "g":9223372036854775807,"h":9223372036854775807,"i":0.1,"j":1e308}"#,
     );
-    assert_eq!(
-        (most.a, most.b, most.c, most.d),
-        (Small(Some(255)), Some(127), Some(65535), Some(32767))
-    );
+    let expected = (Small(Some(255)), Some(127), Some(65535), Some(32767));
+    assert_eq!((most.a, most.b, most.c, most.d), expected);
     assert_eq!((most.e, most.f, most.g), (Some(u32::MAX), Some(i32::MAX), Some(i64::MAX as u64)));
     assert_eq!((most.h, most.i, most.j), (Some(i64::MAX), Some(0.1), Some(1e308)));
     // A type that is written as an option may be missing as well.

@@ -197,10 +197,8 @@ fn strings_without_escapes_are_borrowed() {
         r#" { "plain" : "a/b é", "cow": "c\n", "raw" : [ 1 , "\u0061" ] , "string" : "tools\/call", "list":["x","y"], "maybe": null, "ignored": {"a":[]} } "#,
     );
     let read: Borrowed<'_> = raw(&text).to().unwrap();
-    assert_eq!(
-        (read.plain, &*read.cow, read.raw.as_str(), read.string.as_json().as_str()),
-        ("a/b é", "c\n", "[ 1 , \"\\u0061\" ]", "\"tools\\/call\"")
-    );
+    let found = (read.plain, &*read.cow, read.raw.as_str(), read.string.as_json().as_str());
+    assert_eq!(found, ("a/b é", "c\n", "[ 1 , \"\\u0061\" ]", "\"tools\\/call\""));
     assert!(
         read.string == "tools/call"
             && read.list == ["x", "y"]
@@ -236,10 +234,8 @@ fn raw_values_are_lent_whole() {
         let map: BTreeMap<&str, RawJson<'_>> = raw(&map).to().unwrap();
         assert_eq!((map["k"], map["l"]), (value, value));
         if value.is_array() {
-            assert_eq!(
-                value.to::<Vec<RawJson<'_>>>().unwrap(),
-                value.elements().collect::<Vec<_>>()
-            );
+            let expected = value.elements().collect::<Vec<_>>();
+            assert_eq!(value.to::<Vec<RawJson<'_>>>().unwrap(), expected);
         }
     }
 }

@@ -89,10 +89,8 @@ fn the_rest_of_the_zoo_makes_the_round_trip() {
             f64: 0.1,
         };
         assert_eq!(raw(&written(&wide)).to::<Wide>().unwrap(), wide);
-        assert_eq!(
-            raw(&written(&wide)).to::<Wide>().unwrap(),
-            serde_json::from_str(&written(&wide)).unwrap()
-        );
+        let expected = serde_json::from_str(&written(&wide)).unwrap();
+        assert_eq!(raw(&written(&wide)).to::<Wide>().unwrap(), expected);
     }
     round_trip(&Std {
         cow: "cow\n".into(),
@@ -311,10 +309,8 @@ fn a_value_that_fails_is_an_error_at_any_depth() {
         &Json(Display),
         &Json(Name),
     ] {
-        assert_eq!(
-            to_slice(value, Revision::LATEST, &mut [0; 99]),
-            Err(SendError::Invalid(InvalidPayload::Serialize))
-        );
+        let expected = Err(SendError::Invalid(InvalidPayload::Serialize));
+        assert_eq!(to_slice(value, Revision::LATEST, &mut [0; 99]), expected);
         assert!(OwnedJson::new(value, Revision::LATEST).is_err());
     }
 }
@@ -324,9 +320,7 @@ fn values_too_deep_to_be_read_are_not_written() {
     let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
     let max = MAX_DEPTH as usize;
     assert_eq!(written(&nested(max)).len(), 2 * max + 1);
-    assert_eq!(
-        to_slice(&Json(nested(max + 1)), Revision::LATEST, &mut [0; 999]),
-        Err(SendError::Invalid(InvalidPayload::Serialize))
-    );
+    let expected = Err(SendError::Invalid(InvalidPayload::Serialize));
+    assert_eq!(to_slice(&Json(nested(max + 1)), Revision::LATEST, &mut [0; 999]), expected);
     assert!(RawJson::parse(&nested(max + 1).to_string()).is_err());
 }

@@ -63,18 +63,14 @@ fn samp_03_results_of_tools_stand_alone() {
 #[test]
 fn samp_04_each_tool_use_has_its_result_in_the_next_message() {
     let unanswered = |message| Err(SamplingError::MissingToolResult { message });
-    assert_eq!(
-        conversation(json!([["user", text("hi")], ["assistant", used("1")]])),
-        unanswered(1)
-    );
+    let expected = unanswered(1);
+    assert_eq!(conversation(json!([["user", text("hi")], ["assistant", used("1")]])), expected);
     assert_eq!(
         conversation(json!([["assistant", used("1")], ["user", text("hi")], ["user", text("ho")]])),
         unanswered(0)
     );
-    assert_eq!(
-        unanswered(0).unwrap_err().to_string(),
-        "a tool use in message 0 has no result in the next message"
-    );
+    let expected = "a tool use in message 0 has no result in the next message";
+    assert_eq!(unanswered(0).unwrap_err().to_string(), expected);
     let one_of_two = json!([["assistant", [used("1"), used("2")]], ["user", [result("2")]]]);
     assert_eq!(conversation(one_of_two), unanswered(0));
     let both = json!([
@@ -130,10 +126,8 @@ fn samp_06_required_client_capabilities() {
     let params = CreateMessageParams::new(&[], 5);
     assert_eq!(params.required_capabilities(), C::SAMPLING);
     assert_eq!(params.include_context(IncludeContext::None).required_capabilities(), C::SAMPLING);
-    assert_eq!(
-        params.include_context(IncludeContext::AllServers).required_capabilities(),
-        C::SAMPLING_CONTEXT
-    );
+    let found = params.include_context(IncludeContext::AllServers).required_capabilities();
+    assert_eq!(found, C::SAMPLING_CONTEXT);
     assert_eq!(params.tools(&tools).required_capabilities(), C::SAMPLING_TOOLS);
     assert_eq!(params.tool_choice(ToolChoice::new()).required_capabilities(), C::SAMPLING_TOOLS);
     for (request, needs) in [
@@ -170,25 +164,19 @@ fn samp_19_content_is_a_block_or_several_and_the_reason_is_open() {
         old["messages"][2],
         json!({"role": "assistant", "content": {"type": "image", "data": "eA==", "mimeType": "image/png"}})
     );
-    assert_eq!(
-        old["messages"][3]["content"],
-        json!({"type": "text", "text": "[use of tool n: {}]"})
-    );
+    let expected = json!({"type": "text", "text": "[use of tool n: {}]"});
+    assert_eq!(old["messages"][3]["content"], expected);
     let answer =
         CreateMessageResult::new(Role::Assistant, SamplingMessageContent::many(&blocks), "m")
             .stop_reason("bored");
     let old = written(&answer, Revision::V2025_03_26);
-    assert_eq!(
-        old["content"],
-        json!({"type": "text", "text": "a\n[image/png image]\n[use of tool n: {}]"})
-    );
+    let expected = json!({"type": "text", "text": "a\n[image/png image]\n[use of tool n: {}]"});
+    assert_eq!(old["content"], expected);
     assert_eq!(old["stopReason"], "bored");
     let one =
         CreateMessageResult::new(Role::Assistant, SamplingMessageContent::many(&blocks[..1]), "m");
-    assert_eq!(
-        written(&one, Revision::V2024_11_05)["content"],
-        json!({"type": "text", "text": "a"})
-    );
+    let expected = json!({"type": "text", "text": "a"});
+    assert_eq!(written(&one, Revision::V2024_11_05)["content"], expected);
     let read: SamplingMessage =
         raw(r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#)
             .to()
@@ -447,32 +435,24 @@ fn elic_20_formats_and_ranges() {
         verdict(json!({"type": "integer", "maximum": u64::MAX - 1}), json!(u64::MAX)),
         Err(FormErrorKind::OutOfRange)
     );
-    assert_eq!(
-        verdict(json!({"type": "string", "minLength": 2}), json!("é")),
-        Err(FormErrorKind::InvalidLength)
-    );
+    let expected = Err(FormErrorKind::InvalidLength);
+    assert_eq!(verdict(json!({"type": "string", "minLength": 2}), json!("é")), expected);
     let legacy = json!({"type": "string", "enum": ["a"], "enumNames": ["A"]});
-    assert_eq!(
-        (verdict(legacy.clone(), json!("a")), verdict(legacy, json!("A"))),
-        (Ok(()), Err(FormErrorKind::UnknownOption))
-    );
+    let expected = (Ok(()), Err(FormErrorKind::UnknownOption));
+    assert_eq!((verdict(legacy.clone(), json!("a")), verdict(legacy, json!("A"))), expected);
 }
 
 #[test]
 fn elic_22_content_may_be_any_number_and_requires_accept() {
     let answer: ElicitResult =
         raw(r#"{"action":"accept","content":{"a":1.5,"b":[]}}"#).to().expect("a response");
-    assert_eq!(
-        (answer.action, answer.content.and_then(|content| content.get("a")?.as_f64())),
-        (ElicitAction::Accept, Some(1.5))
-    );
+    let found = (answer.action, answer.content.and_then(|content| content.get("a")?.as_f64()));
+    assert_eq!(found, (ElicitAction::Accept, Some(1.5)));
     let answer: ElicitResult =
         raw(r#"{"action":"decline","content":null}"#).to().expect("a response");
     assert!(answer.content.is_none());
-    assert_eq!(
-        written(&ElicitResult::new(ElicitAction::Cancel), Revision::LATEST),
-        json!({"action": "cancel"})
-    );
+    let expected = json!({"action": "cancel"});
+    assert_eq!(written(&ElicitResult::new(ElicitAction::Cancel), Revision::LATEST), expected);
     assert!(raw(r#"{"action":"maybe"}"#).to::<ElicitResult>().is_err());
 }
 

@@ -296,10 +296,8 @@ fn messages_of_a_session_by_revision() {
     let result = InitializeResult::new(Revision::V2025_06_18, server, IMPLEMENTATION)
         .instructions("i")
         .meta(META);
-    assert_eq!(
-        written(&result, Revision::V2025_06_18)["serverInfo"],
-        json!({"name": "n", "version": "1", "title": "t"})
-    );
+    let expected = json!({"name": "n", "version": "1", "title": "t"});
+    assert_eq!(written(&result, Revision::V2025_06_18)["serverInfo"], expected);
     let result = DiscoverResult::new(Revisions::ALL, server).instructions("i").meta(META);
     let keys = "supportedVersions capabilities instructions ttlMs cacheScope _meta";
     expect("DiscoverResult", result, keys);
@@ -411,10 +409,8 @@ fn cap_05_cap_10_cap_11_capabilities_by_revision() {
         json!({"tools": {"listChanged": true}, "resources": {"subscribe": true, "listChanged": true}, "prompts": {"listChanged": true},
             "completions": {}, "logging": {}})
     );
-    assert_eq!(
-        written(&ServerCapabilities::new(S::TOOLS.with(S::PROMPTS)), Revision::LATEST),
-        json!({"tools": {}, "prompts": {}})
-    );
+    let found = written(&ServerCapabilities::new(S::TOOLS.with(S::PROMPTS)), Revision::LATEST);
+    assert_eq!(found, json!({"tools": {}, "prompts": {}}));
     let read: ServerCapabilities =
         leaked(&written(&server, Revision::LATEST)).to().expect("an object");
     assert_eq!(read.features(Revision::LATEST), tasks);

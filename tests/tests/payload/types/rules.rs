@@ -93,10 +93,8 @@ fn tool_24_unknown_schema_keywords_survive() {
     let tool: Tool = raw(&text).to().expect("a tool");
     for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
         let value = written(&tool, revision);
-        assert_eq!(
-            (&value["inputSchema"], &value["outputSchema"]),
-            (&value_of(raw(schema)), &value_of(raw(schema)))
-        );
+        let expected = (&value_of(raw(schema)), &value_of(raw(schema)));
+        assert_eq!((&value["inputSchema"], &value["outputSchema"]), expected);
     }
 }
 
@@ -191,10 +189,8 @@ fn prm_12_content_that_a_revision_does_not_know_leaves_a_notice() {
     }
     let old = written(&CallToolResult::new(&blocks), Revision::V2024_11_05);
     let audio = "[audio/wav audio: this protocol revision has no audio content]";
-    assert_eq!(
-        old["content"][0],
-        json!({"type": "text", "text": audio, "annotations": {"priority": 1}})
-    );
+    let expected = json!({"type": "text", "text": audio, "annotations": {"priority": 1}});
+    assert_eq!(old["content"][0], expected);
     assert_eq!(old["content"][1], json!({"type": "text", "text": "[resource a: file:///a\"b]"}));
     let message = PromptMessage::new(Role::User, blocks[0]);
     assert_eq!(written(&message, Revision::V2024_11_05)["content"]["text"], audio);
@@ -224,10 +220,8 @@ fn comp_01_at_most_100_values_are_written() {
     let text = json!({"completion": {"values": names}}).to_string();
     let read: CompleteResult = raw(&text).to().expect("a result");
     let value = written(&read, Revision::V2024_11_05);
-    assert_eq!(
-        (value["completion"]["values"][99].as_str(), &value["completion"]["total"]),
-        (Some("99"), &json!(150))
-    );
+    let found = (value["completion"]["values"][99].as_str(), &value["completion"]["total"]);
+    assert_eq!(found, (Some("99"), &json!(150)));
 }
 
 #[test]
@@ -251,10 +245,8 @@ fn levels_of_log_messages_are_ordered() {
     assert!(levels.is_sorted() && levels.windows(2).all(|pair| pair[0] < pair[1]));
     assert!(levels.iter().zip(names).all(|(level, name)| level.as_str() == name));
     assert_eq!(LoggingLevel::parse("fatal"), None);
-    assert_eq!(
-        LoggingLevel::from_json(JsonStr::from_static(r#""\u0069nfo""#)),
-        Some(LoggingLevel::Info)
-    );
+    let expected = Some(LoggingLevel::Info);
+    assert_eq!(LoggingLevel::from_json(JsonStr::from_static(r#""\u0069nfo""#)), expected);
     assert!(raw(r#"{"level":"fatal"}"#).to::<SetLevelParams>().is_err());
 }
 
