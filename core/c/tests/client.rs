@@ -263,7 +263,7 @@ fn a_call_that_is_partly_written_ends_when_the_client_connects_again() {
     assert_eq!((step, event.call), (MCP_CALL_PROGRESS, call));
 }
 
-/// What the library itself writes is finished first: another opening would go on in its line.
+/// Another opening would go on in the line that the library itself is writing.
 #[test]
 fn initialize_that_is_partly_written_is_finished_before_the_client_connects_again() {
     let mut pair = Pair::new();

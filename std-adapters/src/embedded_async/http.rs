@@ -543,8 +543,8 @@ impl<'c, H: Handler, const N: usize, const RX: usize, const TX: usize, const S: 
         let begun = self.begin(place, &head, body, !reader.keeps_alive());
         let Some(messages) = begun else { return };
         let is_over = until(|| {
-            // What is sent ahead would hide the end of the input, unless output waits, whose time
-            // is limited. The client sends it again (RFC 9112, 9.3.2).
+            // Input that is sent ahead would hide the end, unless output waits, whose time is
+            // limited. The client sends it again (RFC 9112, 9.3.2).
             if place.wire.is_flushed.get() && place.wire.has_input() {
                 place.wire.input.borrow_mut().filled(0);
                 place.wire.poll_again();

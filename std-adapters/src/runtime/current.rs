@@ -219,7 +219,7 @@ pub(crate) async fn unblock<T: Send + 'static>(call: impl FnOnce() -> T + Send +
     let named = NAMED.get();
     let work = move || {
         let _before = Before(NAMED.replace(named));
-        // Nobody waits for the result any more if it cannot be sent.
+        // Sending fails only if the future was dropped.
         drop(sender.send(catch_unwind(AssertUnwindSafe(call))));
     };
     current().run_blocking(Box::new(work)).await;

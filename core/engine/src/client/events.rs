@@ -202,8 +202,8 @@ impl<D: Driver> Turn<'_, D> {
                     None => Err(CallError::Invalid(Violation::InvalidResult)),
                 }
             }
-            // How a server says that a tool needs a task, or may not have one (2025-11-25), if its
-            // list does not say the contrary.
+            // A server says so that a tool needs a task, or may not have one (2025-11-25). Its list
+            // of tools has precedence.
             CallOutcome::Error(error)
                 if error.code() == METHOD_NOT_FOUND
                     && self.state.has_old_tasks

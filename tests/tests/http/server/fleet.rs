@@ -499,7 +499,7 @@ fn a_client_does_not_flood_the_bus() {
     assert_eq!(nodes.sent, 3);
 }
 
-/// What is set too soon the other nodes learn a second later, all of it in one envelope.
+/// The other nodes learn a second later of all that is set too soon, in one envelope.
 #[test]
 fn a_client_does_not_flood_the_bus_with_settings() {
     let mut nodes = Nodes::new(2);

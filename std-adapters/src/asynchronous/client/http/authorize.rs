@@ -170,9 +170,9 @@ impl TransportState {
         }
     }
 
-    /// Whether a request takes only credentials that are there. An application that closes its
-    /// connection is not worth a page, and does not wait for a renewal: given up in the middle, it
-    /// would spend the refresh token for nothing.
+    /// Whether a request takes only credentials that are there. The end of a connection is not
+    /// worth a page, and does not wait for a renewal: given up in the middle, that would spend the
+    /// refresh token for nothing.
     fn is_quiet(&self) -> bool {
         self.with(|client, _| client.is_closing())
     }
