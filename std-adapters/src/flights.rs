@@ -160,7 +160,7 @@ impl<K: Ord, T> Drop for Seat<'_, K, T> {
             && matches!(*state, State::Shared(_))
             && lock(flights).get(&self.key).is_some_and(|entry| entry.seats == 1)
         {
-            // Callers that come meanwhile wait until it is gone, so that it cannot end what they begin.
+            // Callers that come meanwhile wait until it is gone: it cannot end what they begin.
             self.is_pilot = true;
             let future = mem::replace(&mut *state, State::UnderWay);
             drop(state);
